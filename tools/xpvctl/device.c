@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * device.c: the model of one device. Decides which keys make up a device and
+ * how the two ends' directories are found; prints nothing.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+#include "text.h"
+#include "vdev.h"
+
+void paths_init(struct paths *p, const struct dev_id *id)
+{
+	const char *class = class_name(id->kind->class);
+
+	p->front = xasprintf("/local/domain/%u/device/%s/%u", id->front, class, id->devid);
+	p->back = xasprintf("/local/domain/%u/backend/%s/%u/%u", id->back, id->kind->name,
+			    id->front, id->devid);
+	p->libxl = xasprintf("/libxl/%u/device/%s/%u", id->front, class, id->devid);
+}
+
+void paths_free(struct paths *p)
+{
+	free(p->front);
+	free(p->back);
+	free(p->libxl);
+}
+
+void dev_label(const struct dev_id *id, char *label, size_t size)
+{
+	if (id->kind->class == CLASS_VBD)
+		vdev_name(id->devid, label, size);
+	else
+		snprintf(label, size, "vif %u", id->devid);
+}
+
+unsigned int read_state(struct store *st, const char *dir)
+{
+	char *value = store_get(st, dir, "state");
+	unsigned int state;
+
+	if (!text_u32(value, STATE_RECONFIGURED, &state))
+		state = STATE_UNKNOWN;
+	free(value);
+	return state;
+}
+
+void device_note(struct device *d, char *note)
+{
+	d->notes = xgrow(d->notes, d->nr_notes + 1, sizeof(*d->notes));
+	d->notes[d->nr_notes++] = note;
+}
+
+/* The state of one end; @there tells a missing directory from a missing key. */
+static unsigned int load_state(struct store *st, struct device *d, const char *side,
+			       const char *dir, bool *there)
+{
+	char *value = store_get(st, dir, "state");
+	unsigned int state = STATE_UNKNOWN;
+	char *shown;
+
+	*there = value || store_exists(st, dir);
+	if (value && !text_u32(value, STATE_RECONFIGURED, &state)) {
+		shown = text_escape(value, TEXT_SHOWN);
+		device_note(d, xasprintf("%s state = \"%s\": 0 to 8 expected", side, shown));
+		free(shown);
+	}
+	free(value);
+	return state;
+}
+
+/* A backend that its frontend does not point at serves nobody. */
+static void check_pair(struct store *st, const struct paths *p, struct device *d)
+{
+	char *backend, *shown;
+
+	if (!d->front_there || !d->back_there)
+		return;
+	backend = store_get(st, p->front, "backend");
+	if (!backend || strcmp(backend, p->back)) {
+		shown = text_escape(backend ? backend : "", TEXT_SHOWN);
+		device_note(d, xasprintf("front backend = \"%s\": %s expected", shown, p->back));
+		free(shown);
+	}
+	free(backend);
+}
+
+static char *escaped_get(struct store *st, const char *dir, const char *key)
+{
+	char *raw = store_get(st, dir, key);
+	char *shown = text_escape(raw, TEXT_SHOWN);
+
+	free(raw);
+	return shown;
+}
+
+static char *domain_name(struct store *st, unsigned int domid)
+{
+	char *dir = xasprintf("/local/domain/%u", domid);
+	char *name = escaped_get(st, dir, "name");
+
+	free(dir);
+	return name;
+}
+
+void device_load(struct ctx *c, const struct dev_id *id, bool counters, struct device *d)
+{
+	struct store *st = &c->store;
+	struct paths p;
+
+	memset(d, 0, sizeof(*d));
+	d->id = *id;
+	paths_init(&p, id);
+	dev_label(id, d->label, sizeof(d->label));
+	d->domain = domain_name(st, id->front);
+	d->front_state = load_state(st, d, "front", p.front, &d->front_there);
+	d->back_state = load_state(st, d, "back", p.back, &d->back_there);
+	check_pair(st, &p, d);
+	d->hotplug = escaped_get(st, p.back, "hotplug-status");
+	features_load(st, &p, d);
+	if (id->back == c->self)
+		backend_load(c, &p, counters, d);
+	paths_free(&p);
+}
+
+void device_free(struct device *d)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr_features; i++)
+		free(d->features[i].text);
+	free(d->features);
+	free(d->counters);
+	text_free_list(d->notes, d->nr_notes);
+	free(d->domain);
+	free(d->hotplug);
+	free(d->driver_name);
+	memset(d, 0, sizeof(*d));
+}

@@ -1,0 +1,78 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Bash completion of xpvctl: commands, options, domains, devices and keys.
+
+_xpvctl_domains()
+{
+	xpvctl list 2>/dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }' | sort -u
+}
+
+# The second column of the help's option lines, and the keys of its tables.
+_xpvctl_options()
+{
+	xpvctl "$1" --help 2>/dev/null | grep -oE -e '--[a-z-]+' | sort -u
+}
+
+_xpvctl_devices()
+{
+	xpvctl list "$2" 2>/dev/null | awk -v kind="$1" '
+		NR > 1 && kind == "vif" && $3 == "vif" { print $4 }
+		NR > 1 && kind == "vbd" && $3 != "vif" { print $3 }'
+}
+
+_xpvctl_keys()
+{
+	case $1 in
+	vif) echo mac= bridge= mtu= rate= devid= vifname= ip= backend= script= trusted= ;;
+	vbd) echo params= vdev= mode= type= discard= backend= script= trusted= ;;
+	esac
+}
+
+# The words of the command line that are no options, without the last.
+_xpvctl_positional()
+{
+	local i
+
+	for ((i = 2; i < COMP_CWORD; i++)); do
+		case ${COMP_WORDS[i]} in
+		-t | --timeout) ((i++)) ;;
+		-*) ;;
+		*) echo "${COMP_WORDS[i]}" ;;
+		esac
+	done
+}
+
+_xpvctl_words()
+{
+	local command=$1 words
+
+	mapfile -t words < <(_xpvctl_positional)
+	case $command:${#words[@]} in
+	help:0) echo list show attach detach version ;;
+	list:0) _xpvctl_domains ;;
+	attach:0 | detach:0) echo vif vbd ;;
+	attach:1 | detach:1) _xpvctl_domains ;;
+	detach:2) _xpvctl_devices "${words[0]}" "${words[1]}" ;;
+	attach:*) _xpvctl_keys "${words[0]}" ;;
+	esac
+}
+
+_xpvctl()
+{
+	local current=${COMP_WORDS[COMP_CWORD]} candidates
+
+	if ((COMP_CWORD == 1)); then
+		candidates='list show attach detach version help'
+	elif [[ $current == -* ]]; then
+		candidates=$(_xpvctl_options "${COMP_WORDS[1]}")
+	else
+		candidates=$(_xpvctl_words "${COMP_WORDS[1]}")
+	fi
+	mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$current")
+	if [[ ${COMPREPLY[0]-} == *= ]]; then
+		compopt -o nospace
+	fi
+}
+
+complete -F _xpvctl xpvctl
