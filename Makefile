@@ -27,6 +27,7 @@ modules: ## the five modules for the running kernel, or KDIR=/path/to/headers
 
 .PHONY: tools
 tools: ## xpvctl, into build/tools
+	@scripts/need.sh gcc libxen-dev libjansson-dev
 	$(MAKE) -C tools/xpvctl
 
 .PHONY: install
@@ -44,7 +45,7 @@ dkms-tree: ## the sources to /usr/src/xpv-VERSION, for dkms install
 
 .PHONY: demo
 demo: ## real Xen, a guest on our four drivers, network and disk traffic (GUEST=pv|pvh|hvm)
-	test/rig/demo.sh $(GUEST)
+	GUEST='$(or $(GUEST),pv)' test/rig/demo.sh
 
 .PHONY: bench
 bench: ## our pair against the stock pair, table and build/bench/results.json
@@ -53,16 +54,21 @@ bench: ## our pair against the stock pair, table and build/bench/results.json
 ##@ Check it
 
 .PHONY: check
-check: ## lint, kunit, matrix and the quick rig cases; the sum is the last line
-	scripts/levels.sh lint kunit matrix rig-quick
+check: ## lint, tool tests, kunit, matrix and the quick rig cases; the sum is the last line
+	scripts/levels.sh lint tools-check kunit matrix rig-quick
 
 .PHONY: check-all
 check-all: ## the same with every rig case
-	scripts/levels.sh lint kunit matrix rig
+	scripts/levels.sh lint tools-check kunit matrix rig
 
 .PHONY: lint
 lint: ## style, sizes, includes, documents, scripts (L=name: one check)
 	scripts/check.sh $(L)
+
+.PHONY: tools-check
+tools-check: ## xpvctl against a store in memory, under ASAN and UBSAN
+	@scripts/need.sh gcc libxen-dev libjansson-dev
+	$(MAKE) -C tools/xpvctl check
 
 .PHONY: kunit
 kunit: ## logic under KASAN, UBSAN and lockdep, on a fake Xen (K='suite.case': some)
@@ -78,7 +84,7 @@ rig: ## every case on real Xen (C='case or folder ...': some)
 
 .PHONY: rig-quick
 rig-quick: ## the cases that make check runs
-	test/rig/run
+	test/rig/run -j 2
 
 ##@ Tidy up
 

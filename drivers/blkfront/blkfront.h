@@ -392,6 +392,7 @@ int xbf_check_answer(const struct xbf_ring *r, const struct blkif_response *rsp,
 struct xbf_verdict xbf_judge(const struct xbf_limits *l, u8 op, bool secure,
 			     s16 status);
 void xbf_release(struct xbf_ring *r, struct request *rq);
+bool xbf_unstall(struct xbf_ring *r);
 void xbf_complete_rq(struct request *rq);
 void xbf_ring_event(void *arg);
 void xbf_ring_halt(struct xbf_ring *r);

@@ -305,8 +305,12 @@ static void end(struct request *rq, struct io_comp_batch *iob)
 		blk_mq_end_request(rq, q->status);
 }
 
-/* Room for whoever waits; the lock is held. */
-static bool unstall(struct xbf_ring *r)
+/*
+ * xbf_unstall() - something was released; the lock is held
+ *
+ * Return: somebody waits, start the queues.
+ */
+bool xbf_unstall(struct xbf_ring *r)
 {
 	bool was = r->stopped;
 
@@ -361,7 +365,7 @@ static void finish(struct xbf_ring *r, struct request *head)
 	}
 	if (unlikely(kept))
 		kept_fault(r, kept);
-	kick = unstall(r);
+	kick = xbf_unstall(r);
 	spin_unlock_irqrestore(&r->lock, flags);
 	for (rq = local; rq; rq = next) {
 		next = xbf_req(rq)->next;
@@ -386,7 +390,7 @@ void xbf_complete_rq(struct request *rq)
 	xbf_release(r, rq);
 	if (unlikely(kept))
 		kept_fault(r, kept);
-	kick = unstall(r);
+	kick = xbf_unstall(r);
 	/* Last: the ring may go once nothing is finishing. */
 	r->finishing--;
 	spin_unlock_irqrestore(&r->lock, flags);

@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/major.h>
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <xpv/compat.h>
 #include "blkfront.h"
@@ -130,8 +131,11 @@ static void refresh(struct xbf_dev *x)
 static void peer_changed(struct xpv_dev *d, enum xenbus_state peer)
 {
 	struct xbf_dev *x = d->priv;
+	unsigned int noio;
 	int err = 0;
 
+	/* An allocation must not wait for a disk that waits for us. */
+	noio = memalloc_noio_save();
 	mutex_lock(&x->lock);
 	switch (xpv_front_next(x->state, peer)) {
 	case XPV_FRONT_NOTHING:
@@ -159,11 +163,13 @@ static void peer_changed(struct xpv_dev *d, enum xenbus_state peer)
 			xbf_todo(x, XBF_TODO_CLOSE, 0);
 		break;
 	case XPV_FRONT_GONE:
+		dev_warn(d->dev, "the backend is gone\n");
 		xbf_fail_all(x);
 		xbf_todo(x, XBF_TODO_CLOSE, 0);
 		break;
 	}
 	mutex_unlock(&x->lock);
+	memalloc_noio_restore(noio);
 }
 
 /* Rings and grants are dead; what had no answer is issued again, in order. */
@@ -181,7 +187,7 @@ static int resume(struct xpv_dev *d)
 		return 0;
 	}
 	xbf_stop(x, &list);
-	list_for_each_entry_safe(q, next, &list, order) {
+	xpv_for_each_requeue(q, next, &list, order) {
 		xbf_count(&x->old.requeues, 1);
 		blk_mq_requeue_request(blk_mq_rq_from_pdu(q), false);
 	}

@@ -362,11 +362,14 @@ static blk_status_t issue(struct xbf_ring *r, struct blk_mq_hw_ctx *hctx,
 			  const struct blk_mq_queue_data *bd,
 			  const struct xbf_plan *p)
 {
-	bool notify = false;
+	bool notify = false, kick = false;
 	blk_status_t ret;
 
 	spin_lock_irq(&r->lock);
 	ret = issue_locked(r, hctx, bd->rq, p);
+	/* Another queue may wait for what this request held in vain. */
+	if (unlikely(ret == BLK_STS_RESOURCE || ret == BLK_STS_AGAIN))
+		kick = xbf_unstall(r);
 	/*
 	 * Without room what is filled goes out first, or there might be nothing
 	 * to wait for.
@@ -376,6 +379,8 @@ static blk_status_t issue(struct xbf_ring *r, struct blk_mq_hw_ctx *hctx,
 	spin_unlock_irq(&r->lock);
 	if (notify)
 		hyp_evt_notify(&r->evt);
+	if (unlikely(kick))
+		blk_mq_start_stopped_hw_queues(hctx->queue, true);
 	return ret;
 }
 

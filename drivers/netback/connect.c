@@ -498,6 +498,8 @@ void xnb_disconnect(struct xnb_vif *vif)
 	rtnl_lock();
 	netif_carrier_off(vif->dev);
 	netif_tx_disable(vif->dev);
+	/* The next frontend may take more: any MTU can be set again. */
+	vif->feat.sg = true;
 	rtnl_unlock();
 	for (i = 0; i < vif->max_queues; i++)
 		queue_set_live(&vif->queues[i], false);

@@ -555,8 +555,10 @@ void xnb_get_stats64(struct net_device *dev, struct rtnl_link_stats64 *s);
 /* A line that the guest can bring about as often as it likes. */
 #define xnb_info(vif, ...)						\
 do {									\
-	if (__ratelimit(&(vif)->log_rs))				\
-		netdev_info((vif)->dev, __VA_ARGS__);			\
+	struct xnb_vif *vif_ = (vif);					\
+									\
+	if (__ratelimit(&vif_->log_rs))					\
+		netdev_info(vif_->dev, __VA_ARGS__);			\
 } while (0)
 
 static inline struct netdev_queue *xnb_txq(const struct xnb_queue *q)

@@ -117,6 +117,8 @@ static void netdev_init(struct net_device *dev, struct device *parent)
 	dev->ethtool_ops = &xnb_ethtool_ops;
 	dev->hw_features = XNB_FEATURES;
 	dev->features = XNB_FEATURES | NETIF_F_RXCSUM;
+	/* Packets wait in a list of ours and carry our notes. */
+	dev->priv_flags &= ~IFF_TX_SKB_SHARING;
 	dev->min_mtu = ETH_MIN_MTU;
 	dev->max_mtu = XNB_MAX_MTU;
 	eth_hw_addr_set(dev, addr);

@@ -390,7 +390,7 @@ static void rx_try(struct xnb_queue *q, unsigned int len)
 		return;
 	if (skb_queue_len(&q->rx_pending) < XNB_BATCH &&
 	    q->rx_pending_bytes < XNB_RX_STREAM_BYTES &&
-	    ktime_get_ns() - q->rx_flushed < close)
+	    ktime_get_ns() < q->rx_flushed + close)
 		queue_work(xnb_wq, &q->rx_work);
 	else
 		rx_flush_or_wait(q);

@@ -161,6 +161,13 @@ static inline void xpv_bdev_close(struct xpv_bdev *h)
 #define XPV_MQ_SHOULD_MERGE	BLK_MQ_F_SHOULD_MERGE
 #endif
 
+/* Until 6.4 blk_mq_requeue_request() puts each request before the last one. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
+#define xpv_for_each_requeue		list_for_each_entry_safe
+#else
+#define xpv_for_each_requeue		list_for_each_entry_safe_reverse
+#endif
+
 /* open() gets the disk, and release() no mode, since 6.5. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define XPV_DISK_CALLBACKS(open, release)				\

@@ -377,6 +377,8 @@ static void random_slot(struct blkguest *g, struct rnd_state *rnd, u8 *raw)
 	u32 dice = prandom_u32_state(rnd);
 
 	prandom_bytes_state(rnd, raw, XBB_SLOT_MAX);
+	if (dice & 32)
+		dice = 15;
 	if (dice & 1)
 		raw[0] %= 8;
 	if (dice & 2)

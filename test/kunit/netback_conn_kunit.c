@@ -343,7 +343,7 @@ static void feature_keys_matrix(struct kunit *test)
 		else
 			fake_del(g->p, XPV_FRONT, row[i].key);
 		rtnl_lock();
-		dev_set_mtu(g->vif->dev, 9000);
+		KUNIT_EXPECT_EQ(test, dev_set_mtu(g->vif->dev, 9000), 0);
 		rtnl_unlock();
 		KUNIT_EXPECT_EQ(test, guest_state(g, XenbusStateConnected),
 				XenbusStateConnected);
@@ -354,7 +354,6 @@ static void feature_keys_matrix(struct kunit *test)
 		guest_again(g);
 		guest_unshare(g);
 		fake_del(g->p, XPV_FRONT, "feature-no-csum-offload");
-		g->vif->feat.sg = true;
 	}
 	guest_end(g);
 }

@@ -329,6 +329,33 @@ static void rx_sizes(struct kunit *test)
 	guest_end(g);
 }
 
+/* A stream is copied in few batches, and stays in order. */
+static void rx_stream_is_batched(struct kunit *test)
+{
+	struct guest *g = guest_new(test);
+	struct guest_queue *q = &g->q[0];
+	struct sk_buff *skb[20];
+	unsigned int i;
+
+	guest_connect(g, 1, true);
+	guest_post(g, q, 250);
+	for (i = 0; i < ARRAY_SIZE(skb); i++)
+		skb[i] = net_frame(test, g->vif->dev, 5000 + i, 0);
+	/* However slow this machine is, they follow closely. */
+	g->vif->queues[0].rx_flushed = ktime_get_ns() + 10ULL * NSEC_PER_SEC;
+	preempt_disable();
+	for (i = 0; i < ARRAY_SIZE(skb); i++)
+		dev_queue_xmit(skb[i]);
+	preempt_enable();
+	KUNIT_EXPECT_TRUE(test, fake_run(g->w));
+	for (i = 0; i < ARRAY_SIZE(skb); i++)
+		expect_frame(g, q, 5000 + i, 0);
+	KUNIT_EXPECT_EQ(test, host_sum(g, "rx_packets"), ARRAY_SIZE(skb));
+	KUNIT_EXPECT_LT(test, host_sum(g, "rx_batches"), 3);
+	KUNIT_EXPECT_EQ(test, host_sum(g, "rx_queue_drops"), 0);
+	guest_end(g);
+}
+
 /* A small guest that posts four slots gets all that fits, at once. */
 static void rx_few_slots(struct kunit *test)
 {
@@ -363,7 +390,8 @@ static void rx_waits_for_slots(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, netif_tx_queue_stopped(txq));
 		KUNIT_EXPECT_EQ(test, xpv_front_pending(&q->rx), 0);
 		for (i = 0; i < 5; i++) {
-			guest_post(g, q, 2);
+			/* The last slot needed wakes the queue, not one more. */
+			guest_post(g, q, i ? 2 : 1);
 			expect_frame(g, q, 5000 + i, 0);
 		}
 		guest_post(g, q, 1);
@@ -515,6 +543,7 @@ static struct kunit_case netback_data_cases[] = {
 	KUNIT_CASE(tx_attach_replays),
 	KUNIT_CASE(tx_rate_limit),
 	KUNIT_CASE(rx_sizes),
+	KUNIT_CASE(rx_stream_is_batched),
 	KUNIT_CASE(rx_few_slots),
 	KUNIT_CASE(rx_waits_for_slots),
 	KUNIT_CASE(rx_without_notify),

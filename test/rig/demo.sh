@@ -70,6 +70,7 @@ prepare() {
 	local args=()
 	step "Preparing Xen, dom0 and a guest (the first time a few minutes)"
 	[[ $drivers == ours ]] || args=(--stock)
+	export RIG_STATES=$machine/states
 	machine_prepare || exit 1
 	rm -rf "$out"
 	mkdir -p "$out" "$machine"

@@ -141,7 +141,7 @@ guest_ours() {
 our_tools() {
 	[[ -f $top/Makefile ]] && grep -q '^tools:' "$top/Makefile" || return 0
 	sync_sources "$build/src/tools"
-	root run 6.12 make -C "$rel/src/tools" tools >"$build/src/tools.log" 2>&1 ||
+	root run 6.12 make -C "$rel/src/tools/tools/xpvctl" >"$build/src/tools.log" 2>&1 ||
 		die "xpvctl does not build, see $build/src/tools.log"
 }
 

@@ -32,7 +32,7 @@ int main(int argc, char **argv)
 	argc -= 2;
 	if (argc > 0 && !strcmp(argv[0], "-i")) {
 		if (read_all(0, &in)) {
-			fprintf(stderr, "agent: standard input is over %u bytes\n", AGENT_MAX_INPUT);
+			fputs("agent: standard input is too long\n", stderr);
 			return 2;
 		}
 		argv++;

@@ -15,7 +15,7 @@ RIG_ICOUNT=${RIG_ICOUNT:-0}
 
 tag() { echo "$RIG_DOM0$([[ $RIG_ICOUNT == 0 ]] || echo -icount)"; }
 dom0_dir() { echo "$build/dom0/$RIG_DOM0"; }
-state_dir() { echo "$build/state/$(tag)"; }
+state_dir() { echo "${RIG_STATES:-$build/state}/$(tag)"; }
 
 note() { echo "rig: $*" >&2; }
 die() { note "$*"; exit 1; }

@@ -4,14 +4,19 @@
 # Bodies of the cases about the life of a device: attach, detach, destroy.
 # Sourced by run-case.sh.
 
-# Traffic that only ends with its device: both ways on the network, and
-# mixed reads and writes on the disk.
+# Traffic both ways that only ends with its device, or when traffic_net_end
+# ends it: a connection whose device is gone hangs for minutes, and would come
+# to life again on the next one.
 traffic_net() {
-	guest "$1" "(while [ -e /sys/class/net/$2 ]; do
-			socat -u /dev/zero TCP:$3:7000; sleep 0.2; done) >/dev/null 2>&1 &
-		(while [ -e /sys/class/net/$2 ]; do
-			socat -u TCP:$3:7001 /dev/null; sleep 0.2; done) >/dev/null 2>&1 &"
+	guest "$1" "touch /tmp/traffic
+		(while [ -e /tmp/traffic ]; do socat -u /dev/zero TCP:$2:7000; sleep 0.2; done) >/dev/null 2>&1 &
+		(while [ -e /tmp/traffic ]; do socat -u TCP:$2:7001 /dev/null; sleep 0.2; done) >/dev/null 2>&1 &"
 }
+traffic_net_end() {
+	guest "$1" 'rm -f /tmp/traffic; killall -9 socat 2>/dev/null; true'
+}
+
+# Mixed reads and writes.
 traffic_blk() {
 	guest "$1" "fio --name=t --filename=/dev/$2 --direct=1 --ioengine=libaio --rw=randrw \
 		--bsrange=4k-256k --iodepth=16 --time_based --runtime=3600 >/dev/null 2>&1 &"
@@ -61,10 +66,11 @@ life_attach() {
 		start=$SECONDS
 		attach_net g1 || fail "loop $i: network-attach"
 		attach_blk g1 "$disk" || fail "loop $i: block-attach"
-		traffic_net g1 eth1 10.98.0.1
+		traffic_net g1 10.98.0.1
 		traffic_blk g1 xvdb
 		guest g1 'sleep 0.5; ping -q -c 1 -W 5 10.98.0.1 >/dev/null' || fail "loop $i: no traffic"
 		detach_net g1 || fail "loop $i: network-detach"
+		traffic_net_end g1
 		detach_blk g1 || fail "loop $i: block-detach"
 		echo "ok   loop $i ($((SECONDS - start)) s)"
 	done
@@ -80,7 +86,7 @@ life_destroy() {
 	leak_snapshot
 	for ((i = 1; i <= $1; i++)); do
 		guest_start g1 front="$front" vif='bridge=xenbr0' ip=11 disk="phy:$disk,xvda,w"
-		traffic_net g1 eth0 10.99.0.1
+		traffic_net g1 10.99.0.1
 		traffic_blk g1 xvda
 		guest g1 'sleep 1' || fail "loop $i: the guest does not answer under traffic"
 		guest_destroy g1

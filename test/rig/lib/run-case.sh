@@ -132,6 +132,8 @@ main() {
 		"$(head -n 1 "$out/reason" 2>/dev/null)" >"$out/result"
 }
 
+# The runner's word to stop must not wait for the body to end.
 trap 'machine_stop' EXIT
+trap 'exit 1' TERM INT
 main
 exit

@@ -18,11 +18,14 @@ xen_reports+='|event_fifo\.c|mm\.c:'
 # Only what dom0 said since the case began, and no lines of the agent.
 collect_logs() {
 	local name
-	dom0 -t 30 dmesg 2>/dev/null | awk '/rig: .* begins/ { on = 1 } on' >"$out/dom0.log"
-	if ! machine_alive || [[ ! -s $out/dom0.log ]]; then
+	if ! machine_alive || ! dom0 -t 20 dmesg >"$out/dom0.all" 2>/dev/null; then
 		# dom0's own console goes to Xen's log, so a dying word is there.
 		echo "dom0 no longer answers: see xen.log" >"$out/dom0.log"
+		rm -f "$out/dom0.all"
+		return
 	fi
+	awk '/rig: .* begins/ { on = 1 } on' "$out/dom0.all" >"$out/dom0.log"
+	rm -f "$out/dom0.all"
 	for name in $(dom0 -t 30 'cd /var/log/xen/console 2>/dev/null && ls' 2>/dev/null); do
 		dom0 -t 30 "cat '/var/log/xen/console/$name'" 2>/dev/null |
 			tr -d '\r' | grep -av '~rig[<>]' | grep -av '^$' >"$out/$name"

@@ -238,7 +238,8 @@ static void udp_check(struct udp_result *r, const unsigned char *p, size_t len, 
 		return;
 	}
 	memcpy(&h, p, sizeof(h));
-	if (h.bytes >= 1 << 22 || differs(p + sizeof(h), h.seed + h.bytes, 0, len - sizeof(h)) >= 0) {
+	if (h.bytes >= 1 << 22 ||
+	    differs(p + sizeof(h), h.seed + h.bytes, 0, len - sizeof(h)) >= 0) {
 		r->damaged++;
 		return;
 	}
