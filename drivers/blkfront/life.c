@@ -196,15 +196,22 @@ static bool close_forced(struct xbf_dev *x)
 	return peer == XenbusStateClosed || peer == XenbusStateUnknown;
 }
 
+/* No new users from now on. Return: false when there are some that may stay. */
 static bool close_begin(struct xbf_dev *x)
 {
-	bool idle;
+	bool idle, news;
 
 	spin_lock_irq(&x->users_lock);
+	news = !x->closing;
 	x->closing = true;
 	idle = !x->users;
 	spin_unlock_irq(&x->users_lock);
-	return idle || close_forced(x);
+	if (idle || close_forced(x))
+		return true;
+	if (news)
+		dev_info(x->d->dev, "%s in use, closes with its last user\n",
+			 x->name.name);
+	return false;
 }
 
 /*
@@ -251,11 +258,8 @@ void xbf_life_work(struct work_struct *work)
 	if (!test_and_clear_bit(XBF_TODO_CLOSE, &x->todo) ||
 	    x->state == XenbusStateClosed)
 		return;
-	if (!close_begin(x)) {
-		dev_info(x->d->dev, "%s in use, closes with its last user\n",
-			 x->name.name);
+	if (!close_begin(x))
 		return;
-	}
 	xbf_make_invisible(x);
 	close_end(x);
 }

@@ -120,12 +120,13 @@ static void refresh(struct xbf_dev *x)
 	/* Size and write protection change on the fly, nothing else does. */
 	if (xbf_info_read(x, &info) || !x->disk)
 		return;
-	if (info.sectors != x->info.sectors)
-		dev_info(x->d->dev, "%s: size changes from %llu to %llu sectors\n",
-			 x->name.name, x->info.sectors, info.sectors);
 	x->info.sectors = info.sectors;
 	set_disk_ro(x->disk, info.flags & VDISK_READONLY);
-	set_capacity_and_notify(x->disk, info.sectors);
+	/* Logged each time, which a peer could do for ever. */
+	if (__ratelimit(&x->faults.rs))
+		set_capacity_and_notify(x->disk, info.sectors);
+	else
+		set_capacity(x->disk, info.sectors);
 }
 
 static void peer_changed(struct xpv_dev *d, enum xenbus_state peer)
@@ -163,7 +164,8 @@ static void peer_changed(struct xpv_dev *d, enum xenbus_state peer)
 			xbf_todo(x, XBF_TODO_CLOSE, 0);
 		break;
 	case XPV_FRONT_GONE:
-		dev_warn(d->dev, "the backend is gone\n");
+		if (!x->dead)
+			dev_warn(d->dev, "the backend is gone\n");
 		xbf_fail_all(x);
 		xbf_todo(x, XBF_TODO_CLOSE, 0);
 		break;
