@@ -57,7 +57,7 @@ PAYLOAD_SIZE=1G
 monitor() { "$agent" monitor "$machine/monitor" "$1" "$2"; }
 
 machine_run() {
-	[[ ${#machine} -lt 80 ]] || die "the path $machine is too long for a socket"
+	[[ ${#machine} -lt 96 ]] || die "the path $machine is too long for a socket"
 	# Compilers can wait; what waits inside the machine has time limits.
 	setsid nice -n "$([[ $EUID == 0 ]] && echo -10 || echo 0)" \
 		qemu-system-x86_64 "${qemu_args[@]}" "$@" >"$machine/qemu.log" 2>&1 </dev/null &
