@@ -310,7 +310,7 @@ struct xbf_req {
  * @seq: last issue order
  * @finishing: requests answered but not yet given back
  * @down: takes no requests: not yet live, broken or being torn down
- * @stopped: a hardware queue waits for room
+ * @starved: a request waits for room
  */
 struct xbf_ring {
 	spinlock_t lock; /* as above */
@@ -321,7 +321,7 @@ struct xbf_ring {
 	u64 seq;
 	unsigned int finishing;
 	bool down;
-	bool stopped;
+	bool starved;
 	struct xbf_stats stats;
 	struct xpv_evt evt;
 	struct xpv_ring_mem mem;

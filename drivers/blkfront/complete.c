@@ -308,13 +308,13 @@ static void end(struct request *rq, struct io_comp_batch *iob)
 /*
  * xbf_unstall() - something was released; the lock is held
  *
- * Return: somebody waits, start the queues.
+ * Return: somebody waits, run the queues.
  */
 bool xbf_unstall(struct xbf_ring *r)
 {
-	bool was = r->stopped;
+	bool was = r->starved;
 
-	r->stopped = false;
+	r->starved = false;
 	return was;
 }
 
@@ -374,7 +374,7 @@ static void finish(struct xbf_ring *r, struct request *head)
 	if (iob.complete)
 		iob.complete(&iob);
 	if (kick)
-		blk_mq_start_stopped_hw_queues(x->disk->queue, true);
+		blk_mq_run_hw_queues(x->disk->queue, true);
 }
 
 /** xbf_complete_rq() - blk-mq: complete one here. Softirq or hard interrupt. */
@@ -395,7 +395,7 @@ void xbf_complete_rq(struct request *rq)
 	r->finishing--;
 	spin_unlock_irqrestore(&r->lock, flags);
 	if (kick)
-		blk_mq_start_stopped_hw_queues(queue, true);
+		blk_mq_run_hw_queues(queue, true);
 	end(rq, NULL);
 }
 
@@ -484,7 +484,7 @@ void xbf_ring_collect(struct xbf_ring *r, struct list_head *out)
 		xbf_release(r, rq);
 		list_add_tail(&q->order, &mine);
 	}
-	r->stopped = false;
+	r->starved = false;
 	spin_unlock_irq(&r->lock);
 	list_sort(NULL, &mine, by_seq);
 	list_splice_tail(&mine, out);

@@ -97,7 +97,7 @@ void xbf_go(struct xbf_dev *x)
 		return;
 	x->quiet = false;
 	blk_mq_unquiesce_queue(x->disk->queue);
-	blk_mq_start_stopped_hw_queues(x->disk->queue, true);
+	blk_mq_run_hw_queues(x->disk->queue, true);
 	blk_mq_kick_requeue_list(x->disk->queue);
 }
 

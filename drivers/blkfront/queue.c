@@ -289,13 +289,16 @@ static struct xbf_ring *ring_of(struct blk_mq_hw_ctx *hctx)
 	return &x->rings[hctx->queue_num % x->nr_rings];
 }
 
-/* No room; whoever releases starts the queue again. */
-static blk_status_t stall(struct xbf_ring *r, struct blk_mq_hw_ctx *hctx)
+/*
+ * No room; whoever releases runs the queues.  A release may come before the
+ * block layer has put the request back on its list and find nothing there, so
+ * the block layer is told to try again by itself, too, a little later.
+ */
+static blk_status_t stall(struct xbf_ring *r)
 {
-	blk_mq_stop_hw_queue(hctx);
-	r->stopped = true;
+	r->starved = true;
 	xbf_count(&r->stats.stalls, 1);
-	return BLK_STS_DEV_RESOURCE;
+	return BLK_STS_RESOURCE;
 }
 
 /*
@@ -328,9 +331,8 @@ static int fill_unlocked(struct xbf_ring *r, struct request *rq)
 }
 
 /* Return: BLK_STS_AGAIN when it must be copied instead, else as queue_rq(). */
-static blk_status_t issue_locked(struct xbf_ring *r,
-				 struct blk_mq_hw_ctx *hctx,
-				 struct request *rq, const struct xbf_plan *p)
+static blk_status_t issue_locked(struct xbf_ring *r, struct request *rq,
+				 const struct xbf_plan *p, bool *gave_back)
 	__must_hold(&r->lock)
 {
 	int err;
@@ -338,10 +340,11 @@ static blk_status_t issue_locked(struct xbf_ring *r,
 	if (unlikely(r->down))
 		return BLK_STS_RESOURCE;
 	if (unlikely(!reserve(r, rq, p)))
-		return stall(r, hctx);
+		return stall(r);
 	if (p->pages) {
 		err = fill_unlocked(r, rq);
 		if (unlikely(err)) {
+			*gave_back = true;
 			if (err != -EOPNOTSUPP)
 				return BLK_STS_RESOURCE;
 			xbf_count(&r->stats.bounces, 1);
@@ -362,25 +365,25 @@ static blk_status_t issue(struct xbf_ring *r, struct blk_mq_hw_ctx *hctx,
 			  const struct blk_mq_queue_data *bd,
 			  const struct xbf_plan *p)
 {
-	bool notify = false, kick = false;
+	bool notify = false, kick = false, gave_back = false;
 	blk_status_t ret;
 
 	spin_lock_irq(&r->lock);
-	ret = issue_locked(r, hctx, bd->rq, p);
+	ret = issue_locked(r, bd->rq, p, &gave_back);
 	/* Another queue may wait for what this request held in vain. */
-	if (unlikely(ret == BLK_STS_RESOURCE || ret == BLK_STS_AGAIN))
+	if (unlikely(gave_back))
 		kick = xbf_unstall(r);
 	/*
 	 * Without room what is filled goes out first, or there might be nothing
 	 * to wait for.
 	 */
-	if ((bd->last || ret == BLK_STS_DEV_RESOURCE) && !r->down)
+	if ((bd->last || ret == BLK_STS_RESOURCE) && !r->down)
 		notify = push(r);
 	spin_unlock_irq(&r->lock);
 	if (notify)
 		hyp_evt_notify(&r->evt);
 	if (unlikely(kick))
-		blk_mq_start_stopped_hw_queues(hctx->queue, true);
+		blk_mq_run_hw_queues(hctx->queue, true);
 	return ret;
 }
 

@@ -161,6 +161,32 @@ static void rw_many_at_once(struct kunit *test)
 	blkpeer_end(b);
 }
 
+/*
+ * A queue stopped by us would wait for ever when the room came before the
+ * block layer had the request back: only its own retry cannot be missed.
+ */
+static void rw_no_room_leaves_queue_running(struct kunit *test)
+{
+	struct blkpeer *b = blkpeer_keys(test, "feature-persistent=1 feature-max-indirect-segments=256");
+	struct blkpeer_io *io[6];
+	struct blk_mq_hw_ctx *hctx;
+	unsigned long nr;
+	unsigned int i;
+
+	b->hold = true;
+	for (i = 0; i < ARRAY_SIZE(io); i++)
+		io[i] = blkpeer_io(b, REQ_OP_READ, i * 8, 1 << 20, 0);
+	fake_run(b->w);
+	KUNIT_EXPECT_GE(test, blkpeer_stat(b, "stalls"), 1);
+	queue_for_each_hw_ctx(blkpeer_dev(b)->disk->queue, hctx, nr)
+		KUNIT_EXPECT_FALSE(test, test_bit(BLK_MQ_S_STOPPED, &hctx->state));
+	b->hold = false;
+	blkpeer_serve(b);
+	for (i = 0; i < ARRAY_SIZE(io); i++)
+		KUNIT_EXPECT_EQ(test, blkpeer_wait(b, io[i]), 0);
+	blkpeer_end(b);
+}
+
 static void rw_batch_one_push(struct kunit *test)
 {
 	struct blkpeer *b = blkpeer_keys(test, "feature-persistent=1");
@@ -384,6 +410,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rw_plain_first_and_last_sector),
 	KUNIT_CASE(rw_errors_reported),
 	KUNIT_CASE(rw_many_at_once),
+	KUNIT_CASE(rw_no_room_leaves_queue_running),
 	KUNIT_CASE(rw_batch_one_push),
 	KUNIT_CASE(rw_pages_reused),
 	KUNIT_CASE(rw_plain_revoked_each_time),

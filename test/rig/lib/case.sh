@@ -7,12 +7,29 @@
 # Exit statuses of the process that runs test(), one for each outcome.
 RC_PASS=0 RC_SKIP=40 RC_FAIL=41 RC_ERROR=42 RC_CRASH=43
 
+# What the devices say of themselves, for whoever has to find out why.
+state_dump() {
+	local name devices=/sys/bus/xen/devices
+	local numbers="find DIR/*/xpv DIR/*/statistics -type f 2>/dev/null | xargs -r grep -s . | grep -v ':0\$'"
+	{
+		echo '=== dom0'
+		dom0 -t 15 "xenstore-ls -f /local/domain | grep -E '/(vif|vbd)/'
+			${numbers//DIR/${devices/xen/xen-backend}}"
+		for name in "${guest_names[@]}"; do
+			echo "=== $name"
+			guest -t 15 "$name" "grep -s . /sys/block/xvd*/inflight
+				${numbers//DIR/$devices}"
+		done
+	} >"$out/state" 2>&1 || true
+}
+
 verdict() {
 	local rc=$1
 	shift
 	echo "$*" >"$out/reason"
 	echo "$rc" >"$out/verdict"
 	echo "--- $*"
+	[[ $rc != "$RC_FAIL" ]] || state_dump
 	# Also ends the case from within $(...), where exit leaves only that.
 	[[ $BASHPID == "$case_pid" ]] || kill -USR1 "$case_pid" 2>/dev/null || true
 	exit "$rc"
