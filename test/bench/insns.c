@@ -16,17 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* The part of QEMU's plugin interface, version 1, that is used here. */
-typedef uint64_t qemu_plugin_id_t;
-struct qemu_plugin_tb;
-int qemu_plugin_version = 1;
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
-	void (*cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
-void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb,
-	void (*cb)(unsigned int cpu, void *data), int flags, void *data);
-size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *tb);
-uint64_t qemu_plugin_tb_vaddr(const struct qemu_plugin_tb *tb);
+#include "qemu.h"
 
 #define CPUS	8
 #define BUCKETS	(1u << 18)
@@ -38,6 +28,7 @@ struct block {
 	uint64_t runs[CPUS];
 };
 
+int qemu_plugin_version = 1;
 static struct block *bucket[BUCKETS];
 static char fifo[4096];
 

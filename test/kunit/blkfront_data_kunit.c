@@ -167,7 +167,8 @@ static void rw_many_at_once(struct kunit *test)
  */
 static void rw_no_room_leaves_queue_running(struct kunit *test)
 {
-	struct blkpeer *b = blkpeer_keys(test, "feature-persistent=1 feature-max-indirect-segments=256");
+	struct blkpeer *b = blkpeer_keys(test,
+			"feature-persistent=1 feature-max-indirect-segments=256");
 	struct blkpeer_io *io[6];
 	struct blk_mq_hw_ctx *hctx;
 	unsigned long nr;
