@@ -36,6 +36,7 @@
 #include <xpv/batch.h>
 #include <xpv/compat.h>
 #include <xpv/event.h>
+#include <xpv/hold.h>
 #include <xpv/hyp.h>
 #include <xpv/negotiate.h>
 #include <xpv/proto.h>
@@ -284,6 +285,8 @@ struct xbb_dev;
  * @evt: event channel
  * @mem: ring pages
  * @ring: our end; consumer index is the thread's, producer index rsp_lock's
+ * @hold: when the thread wants to be woken next
+ * @taken: requests pulled since it rested last; the thread's
  * @todo: pulled, waiting for memory; the thread's
  * @ntodo: how many
  * @copy: copies of a batch; the thread's
@@ -313,6 +316,8 @@ struct xbb_ring {
 	struct xpv_evt evt;
 	struct xpv_ring_mem mem;
 	struct xpv_back ring;
+	struct xpv_hold hold;
+	unsigned int taken;
 	struct list_head todo;
 	unsigned int ntodo;
 	struct xpv_copy_batch copy;
@@ -339,6 +344,9 @@ int xbb_ring_fn(void *arg);
 
 /** xbb_ring_event() - event handler. Hard interrupt context. */
 void xbb_ring_event(void *arg);
+
+/** xbb_ring_due() - held-off requests have waited long enough. */
+void xbb_ring_due(struct xpv_hold *h);
 
 /** xbb_ring_tick() - have an idle thread look for old grants and pages. */
 void xbb_ring_tick(struct xbb_ring *r);
@@ -435,6 +443,7 @@ extern unsigned int xbb_max_buffer_pages;
 extern unsigned int xbb_max_pgrants;
 extern unsigned int xbb_pgrant_seconds;
 extern bool xbb_feature_persistent;
+extern struct xpv_hold_conf xbb_hold;
 
 /** xbb_queue() - have the work item look at faults and capacity. Any context. */
 void xbb_queue(struct xbb_dev *b);

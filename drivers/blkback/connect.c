@@ -190,6 +190,7 @@ static int read_ring(struct xbb_ring *r, int queue, u32 *port)
 static void ring_free(struct xbb_ring *r)
 {
 	hyp_evt_close(&r->evt);
+	xpv_hold_exit(&r->hold);
 	xbb_cache_exit(&r->cache);
 	xbb_pool_exit(&r->pool);
 	xpv_copy_batch_exit(&r->copy);
@@ -216,6 +217,7 @@ static struct xbb_ring *ring_new(struct xbb_dev *b, unsigned int id)
 	init_llist_head(&r->done_thread);
 	init_llist_head(&r->unused);
 	spin_lock_init(&r->rsp_lock);
+	xpv_hold_init(&r->hold, &xbb_hold, xbb_ring_due);
 	xbb_pool_init(&r->pool);
 	return r;
 }

@@ -9,7 +9,7 @@
  * queue, so a guest can make us hold no more than a ring's worth.
  *
  * Event and notify rules: the ring is armed, and the event ended, only when
- * everything was pulled.  A thread that is short of memory keeps the event, so
+ * everything was pulled; how far ahead is up to include/xpv/hold.h.  A thread that is short of memory keeps the event, so
  * the guest sends no other.
  */
 #include <linux/kthread.h>
@@ -30,6 +30,14 @@ void xbb_ring_event(void *arg)
 
 	xpv_evt_got(&r->evt);
 	r->st.events++;
+	WRITE_ONCE(r->kick, true);
+	wake_up(&r->wq);
+}
+
+void xbb_ring_due(struct xpv_hold *h)
+{
+	struct xbb_ring *r = container_of(h, struct xbb_ring, hold);
+
 	WRITE_ONCE(r->kick, true);
 	wake_up(&r->wq);
 }
@@ -153,6 +161,7 @@ static unsigned int pull(struct xbb_ring *r)
 	if (!i)
 		return 0;
 	xpv_evt_work(&r->evt);
+	r->taken += i;
 	r->st.requests += i;
 	r->st.batches++;
 	return i;
@@ -525,13 +534,19 @@ static void tick(struct xbb_ring *r)
 /* Return: true when more was found while arming. */
 static bool rest(struct xbb_ring *r)
 {
+	u32 ahead, possible;
+
 	if (r->broken || r->starved)
 		return false;
-	if (xpv_back_arm(&r->ring, 1)) {
+	possible = r->ring.size - min_t(u32, atomic_read(&r->inflight), r->ring.size);
+	ahead = xpv_hold_rest(&r->hold, r->taken, possible);
+	r->taken = 0;
+	if (xpv_back_doze(&r->ring, ahead)) {
 		xpv_evt_stale(&r->evt);
 		return true;
 	}
 	xpv_evt_done(&r->evt);
+	xpv_hold_sleep(&r->hold, ahead);
 	return false;
 }
 

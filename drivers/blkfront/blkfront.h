@@ -27,6 +27,7 @@
 #include <xen/interface/io/blkif.h>
 #include <xpv/event.h>
 #include <xpv/gref.h>
+#include <xpv/hold.h>
 #include <xpv/hyp.h>
 #include <xpv/negotiate.h>
 #include <xpv/proto.h>
@@ -220,7 +221,12 @@ void xbf_disk_destroy(struct xbf_dev *x);
 /* queue.c                                                             */
 /* ------------------------------------------------------------------ */
 
-/** struct xbf_stats - counters of one ring, written under its lock. */
+/**
+ * struct xbf_stats - counters of one ring
+ *
+ * Written under its lock, but for those of received events and timer wakes,
+ * which belong to their handlers.
+ */
 struct xbf_stats {
 	u64 requests;
 	u64 ring_requests;
@@ -231,6 +237,7 @@ struct xbf_stats {
 	u64 events_suppressed;
 	u64 events_received;
 	u64 events_spurious;
+	u64 timer_wakes;
 	u64 indirect;
 	u64 persistent_hits;
 	u64 persistent_misses;
@@ -308,6 +315,7 @@ struct xbf_req {
  * @shadow: by id
  * @pool: grants
  * @seq: last issue order
+ * @hold: when the next event is wanted
  * @finishing: requests answered but not yet given back
  * @down: takes no requests: not yet live, broken or being torn down
  * @starved: a request waits for room
@@ -319,6 +327,7 @@ struct xbf_ring {
 	struct xbf_shadow *shadow;
 	struct xbf_pool pool;
 	u64 seq;
+	struct xpv_hold hold;
 	unsigned int finishing;
 	bool down;
 	bool starved;
@@ -395,6 +404,7 @@ void xbf_release(struct xbf_ring *r, struct request *rq);
 bool xbf_unstall(struct xbf_ring *r);
 void xbf_complete_rq(struct request *rq);
 void xbf_ring_event(void *arg);
+void xbf_ring_due(struct xpv_hold *h);
 void xbf_ring_halt(struct xbf_ring *r);
 void xbf_ring_collect(struct xbf_ring *r, struct list_head *out);
 
@@ -482,6 +492,7 @@ extern unsigned int xbf_max_segs;
 extern unsigned int xbf_max_queues;
 extern unsigned int xbf_max_ring_order;
 extern bool xbf_persistent;
+extern struct xpv_hold_conf xbf_hold;
 extern struct workqueue_struct *xbf_workqueue;
 
 static inline void xbf_set_state(struct xbf_dev *x, enum xenbus_state state)

@@ -28,6 +28,7 @@ const struct xpv_stat xbf_stat_table[] = {
 	S(events_suppressed, "batches the backend wanted no event for"),
 	S(events_received, "events from the backend"),
 	S(events_spurious, "events that found no response"),
+	S(timer_wakes, "looks at held-off responses without an event"),
 	S(indirect, "ring requests with a list page"),
 	S(persistent_hits, "pages reused with their grant"),
 	S(persistent_misses, "pages that had to be granted first"),
@@ -217,25 +218,32 @@ static int take_answer(struct xbf_ring *r, const struct blkif_response *rsp,
 static int take(struct xbf_ring *r, struct finished *f)
 {
 	struct blkif_response rsp;
+	bool promised = false;
 	int total = 0;
-	int n;
+	u32 ahead;
+	int n, i;
 
 	for (;;) {
 		n = xpv_front_pending(&r->front);
-		if (unlikely(n < 0)) {
+		if (unlikely(n < 0 || (!n && promised))) {
 			xpv_peer_fault(r->x->d, &r->x->faults, XPV_FAULT_INDEX,
-				       "more responses than %u requests on ring %u",
-				       xpv_front_inflight(&r->front), r->nr);
-			return n;
+				       "response producer of ring %u: %s, %u requests in flight",
+				       r->nr, n ? "too far ahead" : "went back",
+				       xpv_front_inflight(&r->front));
+			return -EPROTO;
 		}
 		total += n;
-		while (n--) {
+		for (i = 0; i < n; i++) {
 			xpv_front_get(&r->front, &rsp, sizeof(rsp));
 			if (unlikely(take_answer(r, &rsp, f)))
 				return -EPROTO;
 		}
-		if (!xpv_front_arm(&r->front, 1))
+		ahead = xpv_hold_rest(&r->hold, n, xpv_front_inflight(&r->front));
+		promised = xpv_front_doze(&r->front, ahead);
+		if (!promised) {
+			xpv_hold_sleep(&r->hold, ahead);
 			return total;
+		}
 		xpv_evt_stale(&r->evt);
 	}
 }
@@ -399,29 +407,48 @@ void xbf_complete_rq(struct request *rq)
 	end(rq, NULL);
 }
 
-/** xbf_ring_event() - event handler, hard interrupt context. */
-void xbf_ring_event(void *arg)
+/*
+ * Hard interrupt context. Return: answers taken, or negative when the ring is
+ * down or has just become so.
+ */
+static int take_and_finish(struct xbf_ring *r)
 {
-	struct xbf_ring *r = arg;
 	struct finished f = { .tail = &f.head };
 	unsigned long flags;
-	int n = 0;
+	int n = -ENODEV;
 
-	xpv_evt_got(&r->evt);
 	spin_lock_irqsave(&r->lock, flags);
-	xbf_count(&r->stats.events_received, 1);
 	if (!r->down) {
 		n = take(r, &f);
 		if (n > 0)
 			xpv_evt_work(&r->evt);
-		else if (n == 0)
-			xbf_count(&r->stats.events_spurious, 1);
-		else
+		else if (n < 0)
 			ring_fault(r);
 	}
 	spin_unlock_irqrestore(&r->lock, flags);
 	finish(r, f.head);
+	return n;
+}
+
+/** xbf_ring_event() - event handler, hard interrupt context. */
+void xbf_ring_event(void *arg)
+{
+	struct xbf_ring *r = arg;
+
+	xpv_evt_got(&r->evt);
+	WRITE_ONCE(r->stats.events_received, r->stats.events_received + 1);
+	if (!take_and_finish(r))
+		WRITE_ONCE(r->stats.events_spurious, r->stats.events_spurious + 1);
 	xpv_evt_done(&r->evt);
+}
+
+/** xbf_ring_due() - answers may have waited long enough. Hard interrupt. */
+void xbf_ring_due(struct xpv_hold *h)
+{
+	struct xbf_ring *r = container_of(h, struct xbf_ring, hold);
+
+	WRITE_ONCE(r->stats.timer_wakes, r->stats.timer_wakes + 1);
+	take_and_finish(r);
 }
 
 /* ------------------------------------------------------------------ */

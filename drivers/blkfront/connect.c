@@ -82,6 +82,7 @@ static void ring_exit(struct xbf_ring *r)
 {
 	/* Events first: a handler must not find its ring gone. */
 	hyp_evt_close(&r->evt);
+	xpv_hold_exit(&r->hold);
 	xbf_pool_exit(&r->pool);
 	if (r->mem.addr)
 		hyp_ring_unshare(r->x->d, &r->mem);
@@ -116,6 +117,7 @@ static int rings_alloc(struct xbf_dev *x, unsigned int n, unsigned int order)
 		struct xbf_ring *r = &x->rings[i];
 
 		spin_lock_init(&r->lock);
+		xpv_hold_init(&r->hold, &xbf_hold, xbf_ring_due);
 		r->x = x;
 		r->nr = i;
 		/* Live when the peer is connected, not before. */

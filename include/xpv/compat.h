@@ -64,6 +64,26 @@
 #define timer_container_of(var, t, field)	container_of(t, typeof(*(var)), field)
 #endif
 
+/* hrtimer_setup() is hrtimer_init() and an assignment before 6.13. */
+#include <linux/hrtimer.h>
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+static inline void hrtimer_setup(struct hrtimer *timer,
+				 enum hrtimer_restart (*fn)(struct hrtimer *),
+				 clockid_t clock, enum hrtimer_mode mode)
+{
+	hrtimer_init(timer, clock, mode);
+	timer->function = fn;
+}
+#endif
+
+/* net_dim() takes the sample itself before 6.13. */
+#include <linux/dim.h>
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define xpv_net_dim(dim, sample)	net_dim(dim, sample)
+#else
+#define xpv_net_dim(dim, sample)	net_dim(dim, *(sample))
+#endif
+
 #if IS_ENABLED(CONFIG_PAGE_POOL)
 /* <net/page_pool/helpers.h> is <net/page_pool.h> before 6.6. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)

@@ -260,6 +260,19 @@ static inline bool xpv_front_arm(const struct xpv_front *r, u32 ahead)
 	return xpv_peer_read(&r->s->rsp_prod) - r->rsp_cons >= ahead;
 }
 
+/**
+ * xpv_front_doze() - ask for an event when @ahead more responses are there
+ *
+ * Return: true when anything waits already; the caller must go on consuming.
+ */
+static inline bool xpv_front_doze(const struct xpv_front *r, u32 ahead)
+{
+	xpv_peer_write(&r->s->rsp_event, r->rsp_cons + ahead);
+	/* Event before index: pairs with virt_mb() in xpv_back_push(). */
+	virt_mb();
+	return xpv_peer_read(&r->s->rsp_prod) != r->rsp_cons;
+}
+
 /* ------------------------------------------------------------------ */
 /* Backend end                                                         */
 /* ------------------------------------------------------------------ */
@@ -378,6 +391,19 @@ static inline bool xpv_back_arm(const struct xpv_back *r, u32 ahead)
 	/* Event before index: pairs with virt_mb() in xpv_front_push(). */
 	virt_mb();
 	return xpv_peer_read(&r->s->req_prod) - r->req_cons >= ahead;
+}
+
+/**
+ * xpv_back_doze() - ask for an event when @ahead more requests are there
+ *
+ * Return: true when anything waits already; the caller must go on consuming.
+ */
+static inline bool xpv_back_doze(const struct xpv_back *r, u32 ahead)
+{
+	xpv_peer_write(&r->s->req_event, r->req_cons + ahead);
+	/* Event before index: pairs with virt_mb() in xpv_front_push(). */
+	virt_mb();
+	return xpv_peer_read(&r->s->req_prod) != r->req_cons;
 }
 
 #endif /* XPV_RING_H */

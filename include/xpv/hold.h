@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Event hold-off: when a consumer of a ring wants to be woken next.
+ *
+ * A consumer that empties its ring faster than the peer fills it gets an event
+ * for every entry, and both ends pay for each with an interrupt, a hypercall
+ * and a change of domain.  io/ring.h lets a consumer place the event any number
+ * of entries ahead; this file decides how many, and sees to it that entries
+ * which are fewer do not wait for ever.
+ *
+ *	idle	the next entry makes an event at once
+ *	busy	no event while the consumer is at it; when it has to rest it asks
+ *		for one after N entries, and a timer looks after T microseconds
+ *
+ * "Busy" means that entries come so close to each other that several can be
+ * expected within T; a lone packet or a disk with one request at a time is
+ * never held up.  N and T are a level of a short table that Linux' DIM library
+ * climbs for as long as that brings more throughput, or fewer events for the
+ * same.
+ *
+ * The life of a consumer:
+ *
+ *	event or timer	take what is there
+ *	before resting	ahead = xpv_hold_rest(taken, possible), arm the ring with
+ *			it; more waits already: go on
+ *	resting		xpv_hold_sleep(ahead)
+ *
+ * It needs nothing of the peer but the notify rule of io/ring.h.
+ */
+#ifndef XPV_HOLD_H
+#define XPV_HOLD_H
+
+#include <linux/dim.h>
+#include <linux/hrtimer.h>
+#include <linux/types.h>
+
+/** XPV_HOLD_ANY - for @possible: any number of entries may come. */
+#define XPV_HOLD_ANY	U32_MAX
+
+/** XPV_HOLD_USECS - largest T that is ever used; bound of the added latency. */
+#define XPV_HOLD_USECS	100U
+
+/** XPV_HOLD_ENTRIES - largest N that is ever used. */
+#define XPV_HOLD_ENTRIES	64U
+
+/**
+ * struct xpv_hold_conf - what people may set
+ * @usecs: T; with @adaptive its upper bound; 0 switches hold-off off
+ * @entries: N, likewise
+ * @adaptive: the level follows the load
+ */
+struct xpv_hold_conf {
+	u16 usecs;
+	u16 entries;
+	bool adaptive;
+};
+
+/** XPV_HOLD_DEFAULT - initialiser of struct xpv_hold_conf. */
+#define XPV_HOLD_DEFAULT \
+	{ .usecs = XPV_HOLD_USECS, .entries = XPV_HOLD_ENTRIES, .adaptive = true }
+
+/**
+ * struct xpv_hold - one consumer's
+ * @fire: T is over: look at the ring; hard interrupt context, any CPU
+ * @conf: settings, shared by all consumers of a device; read at any time
+ * @usecs: T of now
+ * @entries: N of now
+ * @gap: average time between entries, ns
+ * @last: when the consumer rested last, ns
+ * @timer: runs only while entries may wait unannounced
+ * @dim: chooses the level
+ * @rests: wakes that found something, for DIM
+ * @total: entries taken, for DIM
+ *
+ * But for @timer and @dim.work all of it belongs to the consumer.
+ */
+struct xpv_hold {
+	void (*fire)(struct xpv_hold *h);
+	const struct xpv_hold_conf *conf;
+	u32 usecs;
+	u32 entries;
+	u32 gap;
+	u64 last;
+	struct hrtimer timer;
+	struct dim dim;
+	u16 rests;
+	u64 total;
+};
+
+/** XPV_HOLD_LEVELS - steps that DIM can take. */
+#define XPV_HOLD_LEVELS	5
+
+/** xpv_hold_level() - N and T of level @level within @c. Pure. */
+void xpv_hold_level(const struct xpv_hold_conf *c, unsigned int level,
+		    u32 *entries, u32 *usecs);
+
+/** xpv_hold_gap() - average with @taken entries in @ns more. Pure. */
+u32 xpv_hold_gap(u32 gap, u64 ns, u32 taken);
+
+/**
+ * xpv_hold_ahead() - where to place the event
+ * @h: for N, T and the gap
+ * @taken: entries taken since the last rest
+ * @possible: most entries that can come, e.g. requests in flight
+ *
+ * Pure. Return: 1 for an event with the next entry, or how many to wait for;
+ * then the timer must run.
+ */
+u32 xpv_hold_ahead(const struct xpv_hold *h, u32 taken, u32 possible);
+
+/**
+ * xpv_hold_init() - a consumer that is idle
+ * @h: zeroed memory or one after xpv_hold_exit()
+ * @conf: settings, must outlive it
+ * @fire: see there
+ *
+ * Process context.
+ */
+void xpv_hold_init(struct xpv_hold *h, const struct xpv_hold_conf *conf,
+		   void (*fire)(struct xpv_hold *h));
+
+/**
+ * xpv_hold_exit() - no @fire runs or comes afterwards
+ *
+ * The consumer has stopped for good, so nobody starts the timer again. Does
+ * nothing when not initialised. Process context, no lock of @fire held.
+ */
+void xpv_hold_exit(struct xpv_hold *h);
+
+/** xpv_hold_rest() - measure, then decide as xpv_hold_ahead(). The consumer. */
+u32 xpv_hold_rest(struct xpv_hold *h, u32 taken, u32 possible);
+
+/** xpv_hold_sleep() - the ring was armed with @ahead and holds fewer. */
+static inline void xpv_hold_sleep(struct xpv_hold *h, u32 ahead)
+{
+	/* One that runs already fires earlier, which only makes a batch smaller. */
+	if (ahead > 1 && !hrtimer_is_queued(&h->timer))
+		hrtimer_start(&h->timer, ns_to_ktime(h->usecs * NSEC_PER_USEC),
+			      HRTIMER_MODE_REL);
+}
+
+#endif /* XPV_HOLD_H */
