@@ -190,7 +190,7 @@ static int read_ring(struct xbb_ring *r, int queue, u32 *port)
 static void ring_free(struct xbb_ring *r)
 {
 	hyp_evt_close(&r->evt);
-	xpv_hold_exit(&r->hold);
+	xpv_hold_stop(&r->hold);
 	xbb_cache_exit(&r->cache);
 	xbb_pool_exit(&r->pool);
 	xpv_copy_batch_exit(&r->copy);

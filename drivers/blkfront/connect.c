@@ -82,7 +82,7 @@ static void ring_exit(struct xbf_ring *r)
 {
 	/* Events first: a handler must not find its ring gone. */
 	hyp_evt_close(&r->evt);
-	xpv_hold_exit(&r->hold);
+	xpv_hold_stop(&r->hold);
 	xbf_pool_exit(&r->pool);
 	if (r->mem.addr)
 		hyp_ring_unshare(r->x->d, &r->mem);

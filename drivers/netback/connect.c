@@ -351,6 +351,7 @@ static void queue_disconnect(struct xnb_queue *q)
 		napi_disable(&q->napi);
 	q->napi_on = false;
 	/* NAPI starts the timers, they only schedule NAPI. */
+	xpv_hold_stop(&q->tx_hold);
 	timer_delete_sync(&q->credit_timer);
 	timer_delete_sync(&q->rx_timer);
 	hyp_ring_unmap(q->vif->d, &q->tx_mem);

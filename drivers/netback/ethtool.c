@@ -137,7 +137,29 @@ static void get_channels(struct net_device *dev, struct ethtool_channels *ch)
 	ch->combined_count = dev->real_num_tx_queues;
 }
 
+static int get_coalesce(struct net_device *dev, struct ethtool_coalesce *ec,
+			struct kernel_ethtool_coalesce *kec,
+			struct netlink_ext_ack *extack)
+{
+	struct xnb_vif *vif = netdev_priv(dev);
+
+	xpv_hold_get_coalesce(&vif->tx_hold, ec);
+	return 0;
+}
+
+static int set_coalesce(struct net_device *dev, struct ethtool_coalesce *ec,
+			struct kernel_ethtool_coalesce *kec,
+			struct netlink_ext_ack *extack)
+{
+	struct xnb_vif *vif = netdev_priv(dev);
+
+	return xpv_hold_set_coalesce(&vif->tx_hold, ec, extack);
+}
+
 const struct ethtool_ops xnb_ethtool_ops = {
+	.supported_coalesce_params = XPV_HOLD_COALESCE,
+	.get_coalesce = get_coalesce,
+	.set_coalesce = set_coalesce,
 	.get_drvinfo = get_drvinfo,
 	.get_link = ethtool_op_get_link,
 	.get_ts_info = ethtool_op_get_ts_info,

@@ -30,6 +30,7 @@
 #include <xpv/batch.h>
 #include <xpv/compat.h>
 #include <xpv/event.h>
+#include <xpv/hold.h>
 #include <xpv/hyp.h>
 #include <xpv/proto.h>
 #include <xpv/ring.h>
@@ -368,6 +369,8 @@ struct xnb_vif;
  * @tx_batch: copies of the running batch
  * @tx_more: a batch ended with complete packets left
  * @tx_promised: arming found more requests, so the next pull must too
+ * @tx_hold: when the next Tx event is wanted
+ * @tx_taken: slots taken since NAPI rested last
  * @tx_throttled: credit is used up, the timer is running
  * @pool: pages for large frames
  * @credit: rate limit
@@ -413,6 +416,8 @@ struct xnb_queue {
 	struct xpv_copy_batch tx_batch;
 	bool tx_more;
 	bool tx_promised;
+	struct xpv_hold tx_hold;
+	unsigned int tx_taken;
 	bool tx_throttled;
 	bool napi_on;
 	struct page_pool *pool;
@@ -467,6 +472,7 @@ struct xnb_features {
  * @handle: number of the interface in its domain
  * @script: hotplug script of the toolstack or NULL
  * @feat: of the current or last connection; written under RTNL
+ * @tx_hold: settings of ethtool -C for guest Tx
  * @faults: what the peer did wrong
  * @log_rs: limits the lines that a guest can cause
  * @max_queues: entries of @queues
@@ -493,6 +499,7 @@ struct xnb_vif {
 	unsigned int handle;
 	char *script;
 	struct xnb_features feat;
+	struct xpv_hold_conf tx_hold;
 	struct xpv_faults faults;
 	struct ratelimit_state log_rs;
 	unsigned int max_queues;
@@ -539,6 +546,7 @@ void xnb_vif_destroy(struct xnb_vif *vif);
 /* tx.c: NAPI, or BH disabled */
 int xnb_poll(struct napi_struct *napi, int budget);
 void xnb_credit_timeout(struct timer_list *t);
+void xnb_tx_due(struct xpv_hold *h);
 
 /* rx.c: start_xmit and purge with the queue's Tx lock held; kick and look take it */
 netdev_tx_t xnb_start_xmit(struct sk_buff *skb, struct net_device *dev);

@@ -97,6 +97,7 @@ static void queue_init(struct xnb_vif *vif, unsigned int id)
 	q->rx_evt = &q->tx_evt;
 	snprintf(q->name, sizeof(q->name), "%s-q%u", vif->dev->name, id);
 	__skb_queue_head_init(&q->rx_pending);
+	xpv_hold_init(&q->tx_hold, &vif->tx_hold, xnb_tx_due);
 	timer_setup(&q->credit_timer, xnb_credit_timeout, 0);
 	timer_setup(&q->rx_timer, xnb_rx_timeout, 0);
 	INIT_WORK(&q->rx_work, xnb_rx_work);
@@ -150,6 +151,7 @@ struct xnb_vif *xnb_vif_create(struct xpv_dev *d, unsigned int handle)
 	vif->dev = dev;
 	vif->handle = handle;
 	vif->max_queues = max;
+	vif->tx_hold = (struct xpv_hold_conf)XPV_HOLD_DEFAULT;
 	vif->state = XenbusStateInitialising;
 	vif->rate_bytes = U64_MAX;
 	/* Until a frontend says otherwise, an MTU above 1500 may be set. */

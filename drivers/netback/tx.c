@@ -51,6 +51,7 @@ static bool tx_pull(struct xnb_queue *q)
 		return false;
 	}
 	q->tx_promised = false;
+	q->tx_taken += n;
 	while (n--) {
 		union xnb_tx_raw *raw = &q->tx_raw[q->tx_raw_n++];
 
@@ -326,16 +327,26 @@ static void end_event(struct xpv_evt *e, u64 *spurious)
  *
  * A queue without credit does not ask, but its last event is ended all the
  * same: on a shared channel the Rx side needs the next.
- * Return: true when more is there already.
+ * Return: how far ahead it was asked for, 0 when more is there already.
  */
-static bool tx_arm(struct xnb_queue *q)
+static u32 tx_arm(struct xnb_queue *q)
 {
+	u32 ahead;
+
 	if (READ_ONCE(q->broken) || READ_ONCE(q->tx_throttled))
-		return false;
-	q->tx_promised = xpv_back_arm(&q->tx, 1);
-	if (q->tx_promised)
-		xpv_evt_stale(&q->tx_evt);
-	return q->tx_promised;
+		return 1;
+	ahead = xpv_hold_rest(&q->tx_hold, q->tx_taken, XNB_RING_SLOTS / 2);
+	q->tx_taken = 0;
+	q->tx_promised = xpv_back_doze(&q->tx, ahead);
+	if (!q->tx_promised)
+		return ahead;
+	xpv_evt_stale(&q->tx_evt);
+	return 0;
+}
+
+void xnb_tx_due(struct xpv_hold *h)
+{
+	napi_schedule(&container_of(h, struct xnb_queue, tx_hold)->napi);
 }
 
 /*
@@ -347,6 +358,7 @@ int xnb_poll(struct napi_struct *napi, int budget)
 {
 	struct xnb_queue *q = container_of(napi, struct xnb_queue, napi);
 	bool tx_owed, rx_owed;
+	u32 ahead;
 	int done = 0;
 
 	if (!READ_ONCE(q->broken))
@@ -358,10 +370,12 @@ int xnb_poll(struct napi_struct *napi, int budget)
 		return done;
 	tx_owed = test_bit(XPV_EVT_OWED, &q->tx_evt.flags);
 	rx_owed = test_bit(XPV_EVT_OWED, &q->rx_evt->flags);
-	if (tx_arm(q))
+	ahead = tx_arm(q);
+	if (!ahead)
 		return budget;
 	if (!napi_complete_done(napi, done))
 		return done;
+	xpv_hold_sleep(&q->tx_hold, ahead);
 	if (rx_owed && !test_bit(XPV_EVT_WORK, &q->rx_evt->flags))
 		xnb_rx_look(q);
 	if (tx_owed)

@@ -356,6 +356,7 @@ void xnf_napi_off(struct xnf *x)
 		q->napi_on = false;
 		napi_disable(&q->tx_napi);
 		napi_disable(&q->rx_napi);
+		xpv_hold_stop(&q->rx.hold);
 	}
 }
 

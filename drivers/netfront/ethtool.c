@@ -150,7 +150,29 @@ static int xnf_set_tunable(struct net_device *dev,
 	return 0;
 }
 
+static int xnf_get_coalesce(struct net_device *dev, struct ethtool_coalesce *ec,
+			    struct kernel_ethtool_coalesce *kec,
+			    struct netlink_ext_ack *extack)
+{
+	const struct xnf *x = netdev_priv(dev);
+
+	xpv_hold_get_coalesce(&x->rx_hold, ec);
+	return 0;
+}
+
+static int xnf_set_coalesce(struct net_device *dev, struct ethtool_coalesce *ec,
+			    struct kernel_ethtool_coalesce *kec,
+			    struct netlink_ext_ack *extack)
+{
+	struct xnf *x = netdev_priv(dev);
+
+	return xpv_hold_set_coalesce(&x->rx_hold, ec, extack);
+}
+
 const struct ethtool_ops xnf_ethtool_ops = {
+	.supported_coalesce_params = XPV_HOLD_COALESCE,
+	.get_coalesce = xnf_get_coalesce,
+	.set_coalesce = xnf_set_coalesce,
 	.get_drvinfo = xnf_get_drvinfo,
 	.get_link = ethtool_op_get_link,
 	.get_sset_count = xnf_get_sset_count,

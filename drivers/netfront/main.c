@@ -251,6 +251,7 @@ static int xnf_queues_alloc(struct xnf *x)
 
 		q->x = x;
 		q->id = i;
+		xpv_hold_init(&q->rx.hold, &x->rx_hold, xnf_rx_due);
 		netif_napi_add_tx(x->dev, &q->tx_napi, xnf_tx_poll);
 		netif_napi_add(x->dev, &q->rx_napi, xnf_rx_poll);
 	}
@@ -303,6 +304,7 @@ static struct xnf *xnf_alloc(struct xpv_dev *d)
 	x->state = XenbusStateInitialising;
 	x->copybreak = min_t(u32, rx_copybreak, XPV_PAGE_SIZE);
 	x->tx_copybreak = XNF_COPY;
+	x->rx_hold = (struct xpv_hold_conf)XPV_HOLD_DEFAULT;
 	x->trusted = xnf_read_trusted(d);
 	x->caps = (struct xnf_caps) {
 		.sg = true, .csum4 = true, .csum6 = true,

@@ -26,6 +26,7 @@
 #include <xpv/compat.h>
 #include <xpv/event.h>
 #include <xpv/gref.h>
+#include <xpv/hold.h>
 #include <xpv/hyp.h>
 #include <xpv/negotiate.h>
 #include <xpv/proto.h>
@@ -265,6 +266,8 @@ struct xnf_rx_pkt {
  * @nspare: how many
  * @pkt: packet whose slots are coming in
  * @refill: runs only after an allocation failed
+ * @hold: when the next event is wanted
+ * @taken: slots taken since the NAPI rested last
  */
 struct xnf_rx {
 	struct xpv_front ring;
@@ -276,6 +279,8 @@ struct xnf_rx {
 	unsigned int nspare;
 	struct xnf_rx_pkt pkt;
 	struct timer_list refill;
+	struct xpv_hold hold;
+	unsigned int taken;
 };
 
 /**
@@ -338,6 +343,7 @@ enum {
  * @trusted: the peer may see what lies beside a packet in its page
  * @copybreak: Rx frames up to here are copied
  * @tx_copybreak: Tx packets up to here are copied, at most XNF_COPY
+ * @rx_hold: settings of ethtool -C
  * @caps: negotiated
  * @nq: queues in use, at least 1; rtnl
  * @max_q: queues there are
@@ -356,6 +362,7 @@ struct xnf {
 	bool trusted;
 	u32 copybreak;
 	u32 tx_copybreak;
+	struct xpv_hold_conf rx_hold;
 	struct xnf_caps caps;
 	unsigned int nq;
 	unsigned int max_q;
@@ -480,6 +487,9 @@ int xnf_rx_offload(struct sk_buff *skb, const struct xnf_rx_pkt *p, bool *fixed)
 void xnf_rx_refill(struct xnf_queue *q);
 
 int xnf_rx_poll(struct napi_struct *napi, int budget);
+/** xnf_rx_due() - held-off packets have waited long enough. */
+void xnf_rx_due(struct xpv_hold *h);
+
 int xnf_rx_init(struct xnf_queue *q);
 void xnf_rx_exit(struct xnf_queue *q);
 

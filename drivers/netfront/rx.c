@@ -398,6 +398,7 @@ static int xnf_rx_take(struct xnf_queue *q, int budget)
 			xpv_evt_work(&q->rx_evt);
 		}
 		n--;
+		q->rx.taken++;
 		if (xnf_rx_pull(q)) {
 			xnf_rx_deliver(q, &q->rx.pkt);
 			work++;
@@ -417,10 +418,31 @@ broken:
 	return work;
 }
 
+void xnf_rx_due(struct xpv_hold *h)
+{
+	napi_schedule(&container_of(h, struct xnf_queue, rx.hold)->rx_napi);
+}
+
+/*
+ * Arm before the NAPI ends: only one context ever arms. The peer fills at most
+ * what is posted. Return: how far ahead, 0 when more waits.
+ */
+static u32 xnf_rx_arm(struct xnf_queue *q)
+{
+	u32 ahead = xpv_hold_rest(&q->rx.hold, q->rx.taken, XNF_RING / 2);
+
+	q->rx.taken = 0;
+	if (!xpv_front_doze(&q->rx.ring, ahead))
+		return ahead;
+	xpv_evt_stale(&q->rx_evt);
+	return 0;
+}
+
 int xnf_rx_poll(struct napi_struct *napi, int budget)
 {
 	struct xnf_queue *q = container_of(napi, struct xnf_queue, rx_napi);
 	bool more = false;
+	u32 ahead = 1;
 	int work = 0;
 
 	if (likely(READ_ONCE(q->up) && budget))
@@ -429,16 +451,15 @@ int xnf_rx_poll(struct napi_struct *napi, int budget)
 		more = xnf_tx_complete(q, budget);
 	if (likely(READ_ONCE(q->up) && budget)) {
 		xnf_rx_refill(q);
-		/* Armed before the NAPI ends: only one context ever arms. */
-		if (work < budget && xpv_front_arm(&q->rx.ring, 1)) {
-			xpv_evt_stale(&q->rx_evt);
-			more = true;
-		}
+		if (work < budget)
+			ahead = xnf_rx_arm(q);
 	}
-	if (more || work == budget)
+	if (more || !ahead || work == budget)
 		return budget;
-	if (napi_complete_done(napi, work))
+	if (napi_complete_done(napi, work)) {
 		xnf_evt_done(&q->rx_evt, &q->stats.rx_events_spurious);
+		xpv_hold_sleep(&q->rx.hold, ahead);
+	}
 	return work;
 }
 

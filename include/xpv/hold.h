@@ -108,27 +108,28 @@ u32 xpv_hold_gap(u32 gap, u64 ns, u32 taken);
  */
 u32 xpv_hold_ahead(const struct xpv_hold *h, u32 taken, u32 possible);
 
-/**
- * xpv_hold_init() - a consumer that is idle
- * @h: zeroed memory or one after xpv_hold_exit()
- * @conf: settings, must outlive it
- * @fire: see there
- *
- * Process context.
- */
+/** xpv_hold_init() - a consumer that is idle; @conf must outlive it. */
 void xpv_hold_init(struct xpv_hold *h, const struct xpv_hold_conf *conf,
 		   void (*fire)(struct xpv_hold *h));
 
 /**
- * xpv_hold_exit() - no @fire runs or comes afterwards
+ * xpv_hold_stop() - no @fire runs or comes afterwards
  *
- * The consumer has stopped for good, so nobody starts the timer again. Does
- * nothing when not initialised. Process context, no lock of @fire held.
+ * The consumer has stopped, so nobody starts the timer; it may begin anew
+ * later. Does nothing on zeroed memory. Process context, no lock of @fire held.
  */
-void xpv_hold_exit(struct xpv_hold *h);
+void xpv_hold_stop(struct xpv_hold *h);
+
+/** xpv_hold_rest_at() - xpv_hold_rest() at time @now, ns. */
+u32 xpv_hold_rest_at(struct xpv_hold *h, u64 now, u32 taken, u32 possible);
 
 /** xpv_hold_rest() - measure, then decide as xpv_hold_ahead(). The consumer. */
-u32 xpv_hold_rest(struct xpv_hold *h, u32 taken, u32 possible);
+static inline u32 xpv_hold_rest(struct xpv_hold *h, u32 taken, u32 possible)
+{
+	if (!taken || !READ_ONCE(h->conf->usecs))
+		return 1;
+	return xpv_hold_rest_at(h, ktime_get_ns(), taken, possible);
+}
 
 /** xpv_hold_sleep() - the ring was armed with @ahead and holds fewer. */
 static inline void xpv_hold_sleep(struct xpv_hold *h, u32 ahead)
@@ -138,5 +139,25 @@ static inline void xpv_hold_sleep(struct xpv_hold *h, u32 ahead)
 		hrtimer_start(&h->timer, ns_to_ktime(h->usecs * NSEC_PER_USEC),
 			      HRTIMER_MODE_REL);
 }
+
+/*
+ * ethtool -c and -C: rx-usecs, rx-frames and adaptive-rx are the settings of
+ * the consumer that receives.  What a driver names in its ethtool_ops:
+ */
+#define XPV_HOLD_COALESCE \
+	(ETHTOOL_COALESCE_RX_USECS | ETHTOOL_COALESCE_RX_MAX_FRAMES | \
+	 ETHTOOL_COALESCE_USE_ADAPTIVE_RX)
+
+struct ethtool_coalesce;
+struct netlink_ext_ack;
+
+/** xpv_hold_get_coalesce() - fill @ec from @c. */
+void xpv_hold_get_coalesce(const struct xpv_hold_conf *c,
+			   struct ethtool_coalesce *ec);
+
+/** xpv_hold_set_coalesce() - RTNL held. Return: 0; -ERANGE names the limit. */
+int xpv_hold_set_coalesce(struct xpv_hold_conf *c,
+			  const struct ethtool_coalesce *ec,
+			  struct netlink_ext_ack *extack);
 
 #endif /* XPV_HOLD_H */
