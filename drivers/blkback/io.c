@@ -9,8 +9,8 @@
  * queue, so a guest can make us hold no more than a ring's worth.
  *
  * Event and notify rules: the ring is armed, and the event ended, only when
- * everything was pulled; how far ahead is up to include/xpv/hold.h.  A thread that is short of memory keeps the event, so
- * the guest sends no other.
+ * everything was pulled; how far ahead is up to include/xpv/hold.h.  A thread
+ * that is short of memory keeps the event, so the guest sends no other.
  */
 #include <linux/kthread.h>
 #include <linux/mm.h>

@@ -31,6 +31,7 @@ static const struct level levels[XPV_HOLD_LEVELS] = {
 	{ 16, 70 },
 	{ XPV_HOLD_ENTRIES, XPV_HOLD_USECS },
 };
+
 static_assert(XPV_HOLD_LEVELS == NET_DIM_PARAMS_NUM_PROFILES);
 /* Named in messages. */
 static_assert(XPV_HOLD_USECS == 100 && XPV_HOLD_ENTRIES == 64);

@@ -323,6 +323,11 @@ int xnf_connect(struct xnf *x)
 	return 0;
 }
 
+void xnf_rx_due(struct xpv_hold *h)
+{
+	napi_schedule(&container_of(h, struct xnf_queue, rx.hold)->rx_napi);
+}
+
 void xnf_napi_on(struct xnf *x)
 {
 	unsigned int i;

@@ -407,6 +407,9 @@ void xnf_start(struct xnf *x);
 /** xnf_disconnect() - undo both in any state; xnf.lock held. */
 void xnf_disconnect(struct xnf *x);
 
+/** xnf_rx_due() - held-off packets waited long enough; wakes the Rx NAPI. */
+void xnf_rx_due(struct xpv_hold *h);
+
 /** xnf_napi_on() - let the queues' NAPIs run; rtnl held, device live. */
 void xnf_napi_on(struct xnf *x);
 
@@ -487,9 +490,6 @@ int xnf_rx_offload(struct sk_buff *skb, const struct xnf_rx_pkt *p, bool *fixed)
 void xnf_rx_refill(struct xnf_queue *q);
 
 int xnf_rx_poll(struct napi_struct *napi, int budget);
-/** xnf_rx_due() - held-off packets have waited long enough. */
-void xnf_rx_due(struct xpv_hold *h);
-
 int xnf_rx_init(struct xnf_queue *q);
 void xnf_rx_exit(struct xnf_queue *q);
 

@@ -418,15 +418,7 @@ broken:
 	return work;
 }
 
-void xnf_rx_due(struct xpv_hold *h)
-{
-	napi_schedule(&container_of(h, struct xnf_queue, rx.hold)->rx_napi);
-}
-
-/*
- * Arm before the NAPI ends: only one context ever arms. The peer fills at most
- * what is posted. Return: how far ahead, 0 when more waits.
- */
+/* Before the NAPI ends. Return: how far ahead, 0 when more waits already. */
 static u32 xnf_rx_arm(struct xnf_queue *q)
 {
 	u32 ahead = xpv_hold_rest(&q->rx.hold, q->rx.taken, XNF_RING / 2);

@@ -75,7 +75,7 @@ udp_probe() {
 udp_search() {
 	local low=8000 high=100000 rate best='' value
 	while ((high * 100 > low * 106)); do
-		rate=$(awk -v a=$low -v b=$high 'BEGIN { printf "%d", sqrt(a * b) }')
+		rate=$(awk -v a="$low" -v b="$high" 'BEGIN { printf "%d", sqrt(a * b) }')
 		if value=$(udp_probe "$rate" "$1" "$2" "${@:3}"); then
 			low=$rate
 			best=$value
