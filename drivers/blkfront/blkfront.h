@@ -416,6 +416,7 @@ void xbf_ring_collect(struct xbf_ring *r, struct list_head *out);
 enum {
 	XBF_TODO_ADD,		/* make the disk visible */
 	XBF_TODO_LIMITS,	/* tell the block layer about a lost feature */
+	XBF_TODO_SIZE,		/* tell people of a new size */
 	XBF_TODO_CLOSE,		/* remove the disk, then the connection */
 };
 
@@ -439,6 +440,7 @@ enum {
  * @disk: NULL before the first connect
  * @added: it is visible
  * @quiet: its queue is quiesced
+ * @size_told: jiffies when people last heard of a new size
  * @dead: all I/O fails from now on
  * @broken: the peer broke the rules
  * @users_lock: guards @users, @closing, @removed
@@ -472,6 +474,7 @@ struct xbf_dev {
 	struct gendisk *disk;
 	bool added;
 	bool quiet;
+	unsigned long size_told;
 	bool dead;
 	bool broken;
 	spinlock_t users_lock; /* as above */
@@ -505,6 +508,7 @@ bool xbf_user_get(struct xbf_dev *x);
 void xbf_user_put(struct xbf_dev *x);
 void xbf_todo(struct xbf_dev *x, unsigned int what, unsigned long delay);
 void xbf_break(struct xbf_dev *x);
+void xbf_size_changed(struct xbf_dev *x);
 void xbf_ref_put(struct xbf_dev *x);
 void xbf_go(struct xbf_dev *x);
 void xbf_stop(struct xbf_dev *x, struct list_head *list);

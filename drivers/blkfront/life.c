@@ -242,6 +242,58 @@ static void close_end(struct xbf_dev *x)
 }
 
 /** xbf_life_work() - what may wait for I/O, one thing after the other. */
+/* At most once a second: it makes a log line, and the peer is the one to ask. */
+static bool size_due(const struct xbf_dev *x)
+{
+	return time_after_eq(jiffies, x->size_told + HZ);
+}
+
+/* Nothing that is pending sooner is put off. */
+static void size_later(struct xbf_dev *x)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&x->users_lock, flags);
+	set_bit(XBF_TODO_SIZE, &x->todo);
+	if (!x->removed)
+		queue_delayed_work(xbf_workqueue, &x->life, HZ);
+	spin_unlock_irqrestore(&x->users_lock, flags);
+}
+
+/*
+ * xbf_size_changed() - a size was read; the mutex is held
+ *
+ * It counts at once; people hear of it now or, after one of the last second,
+ * a little later and then of the newest.
+ */
+void xbf_size_changed(struct xbf_dev *x)
+{
+	if (get_capacity(x->disk) == x->info.sectors)
+		return;
+	if (size_due(x)) {
+		x->size_told = jiffies;
+		set_capacity_and_notify(x->disk, x->info.sectors);
+		return;
+	}
+	set_capacity(x->disk, x->info.sectors);
+	size_later(x);
+}
+
+static void tell_size(struct xbf_dev *x)
+{
+	char *resize[] = { "RESIZE=1", NULL };
+
+	mutex_lock(&x->lock);
+	if (x->disk && !size_due(x)) {
+		size_later(x);
+	} else if (x->disk && x->added) {
+		x->size_told = jiffies;
+		kobject_uevent_env(&disk_to_dev(x->disk)->kobj, KOBJ_CHANGE,
+				   resize);
+	}
+	mutex_unlock(&x->lock);
+}
+
 void xbf_life_work(struct work_struct *work)
 {
 	struct xbf_dev *x = container_of(to_delayed_work(work), struct xbf_dev,
@@ -255,6 +307,8 @@ void xbf_life_work(struct work_struct *work)
 			xbf_disk_limits(x);
 		mutex_unlock(&x->lock);
 	}
+	if (test_and_clear_bit(XBF_TODO_SIZE, &x->todo))
+		tell_size(x);
 	if (!test_and_clear_bit(XBF_TODO_CLOSE, &x->todo) ||
 	    x->state == XenbusStateClosed)
 		return;

@@ -131,11 +131,7 @@ static void refresh(struct xbf_dev *x)
 		return;
 	x->info.sectors = info.sectors;
 	set_disk_ro(x->disk, info.flags & VDISK_READONLY);
-	/* Logged each time, which a peer could do for ever. */
-	if (__ratelimit(&x->faults.rs))
-		set_capacity_and_notify(x->disk, info.sectors);
-	else
-		set_capacity(x->disk, info.sectors);
+	xbf_size_changed(x);
 }
 
 static void peer_changed(struct xpv_dev *d, enum xenbus_state peer)
@@ -278,6 +274,7 @@ static int probe(struct xpv_dev *d)
 	mutex_init(&x->lock);
 	spin_lock_init(&x->users_lock);
 	INIT_LIST_HEAD(&x->minors);
+	x->size_told = jiffies - HZ;
 	INIT_DELAYED_WORK(&x->life, xbf_life_work);
 	INIT_DELAYED_WORK(&x->kill, xbf_kill_work);
 	x->state = XenbusStateInitialising;

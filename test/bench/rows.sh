@@ -55,12 +55,12 @@ iperf_args() {
 	esac
 }
 
-# udp_probe RATE ROW ADDRESS CMD...: a fifth of a second at this rate; prints
+# udp_probe RATE ROW ADDRESS CMD...: a second at this rate; prints
 # what arrived of it, packets/s, and fails when that is not nearly all.
 udp_probe() {
 	local rate=$1 reverse=
 	[[ $2 != *dom0_to_guest ]] || reverse=-R
-	"${@:4}" "iperf3 -J -c $3 -u -b $((rate * 64 * 8)) -l 64 -k $((rate / 5)) $reverse" |
+	"${@:4}" "iperf3 -J -c $3 -u -b $((rate * 64 * 8)) -l 64 -t 1 $reverse" |
 		sed -n '/^{/,$p' | jq -e --argjson rate "$rate" '.end.sum as $s
 			| ($s.packets - $s.lost_packets) / $s.seconds
 			| ., ($s.lost_percent < 1 and . > $rate * 0.9)' | {

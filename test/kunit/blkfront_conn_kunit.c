@@ -3,6 +3,8 @@
  * blkfront connecting and going: keys, states, failures of the seam, users.
  */
 #include <kunit/test.h>
+#include <linux/delay.h>
+#include <linux/kobject.h>
 #include "fake_blkpeer.h"
 
 /* ------------------------------------------------------------------ */
@@ -319,6 +321,27 @@ static void disk_resize_garbage_ignored(struct kunit *test)
 	blkpeer_end(b);
 }
 
+/* Each size counts at once, people hear of the last one, and not too often. */
+static void resize_told_in_the_end(struct kunit *test)
+{
+	struct blkpeer *b = blkpeer_keys(test, "");
+	struct gendisk *disk = blkpeer_dev(b)->disk;
+	unsigned int i;
+	u64 told;
+
+	fake_run(b->w);
+	told = atomic64_read(&uevent_seqnum);
+	for (i = 1; i <= 4; i++) {
+		blkpeer_set(b, "sectors", 1000 * i);
+		blkpeer_state(b, XenbusStateConnected);
+		KUNIT_ASSERT_EQ(test, get_capacity(disk), 1000 * i);
+	}
+	KUNIT_EXPECT_LE(test, atomic64_read(&uevent_seqnum) - told, 2);
+	msleep(3000);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&uevent_seqnum) - told, 2);
+	blkpeer_end(b);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE(keys_least),
 	KUNIT_CASE(keys_ring_order),
@@ -328,6 +351,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(queues_carry_io),
 	KUNIT_CASE(queues_fewer_after_resume),
 	KUNIT_CASE(disk_keys_sectors),
+	KUNIT_CASE(resize_told_in_the_end),
 	KUNIT_CASE(disk_keys_sector_size),
 	KUNIT_CASE(disk_keys_optional_garbage),
 	KUNIT_CASE(disk_limits_block_layer),
