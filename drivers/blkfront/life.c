@@ -281,7 +281,8 @@ void xbf_size_changed(struct xbf_dev *x)
 
 static void tell_size(struct xbf_dev *x)
 {
-	char *resize[] = { "RESIZE=1", NULL };
+	char resize[] = "RESIZE=1";
+	char *env[] = { resize, NULL };
 
 	mutex_lock(&x->lock);
 	if (x->disk && !size_due(x)) {
@@ -289,7 +290,7 @@ static void tell_size(struct xbf_dev *x)
 	} else if (x->disk && x->added) {
 		x->size_told = jiffies;
 		kobject_uevent_env(&disk_to_dev(x->disk)->kobj, KOBJ_CHANGE,
-				   resize);
+				   env);
 	}
 	mutex_unlock(&x->lock);
 }
