@@ -282,13 +282,15 @@ void xbf_size_changed(struct xbf_dev *x)
 static void tell_size(struct xbf_dev *x)
 {
 	char resize[] = "RESIZE=1";
-	char *env[] = { resize, NULL };
+	char *env[2];
 
 	mutex_lock(&x->lock);
 	if (x->disk && !size_due(x)) {
 		size_later(x);
 	} else if (x->disk && x->added) {
 		x->size_told = jiffies;
+		env[0] = resize;
+		env[1] = NULL;
 		kobject_uevent_env(&disk_to_dev(x->disk)->kobj, KOBJ_CHANGE,
 				   env);
 	}

@@ -84,6 +84,11 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define xpv_net_dim(dim, sample)	net_dim(dim, *(sample))
 #endif
 
+/* <linux/dim.h> says how many levels net_dim() has since 6.10. */
+#ifndef NET_DIM_PARAMS_NUM_PROFILES
+#define NET_DIM_PARAMS_NUM_PROFILES	5
+#endif
+
 #if IS_ENABLED(CONFIG_PAGE_POOL)
 /* <net/page_pool/helpers.h> is <net/page_pool.h> before 6.6. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
