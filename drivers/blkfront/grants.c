@@ -300,6 +300,19 @@ unsigned int xbf_grants_revoke(struct xbf_grants *l)
 	return kept;
 }
 
+/*
+ * Whole pages have a routine of their own, which copies in larger units than
+ * memcpy() does on most processors.
+ */
+static void copy_bytes(char *to, const char *from, unsigned int n)
+{
+	if (n == PAGE_SIZE && IS_ALIGNED((unsigned long)to | (unsigned long)from,
+					 PAGE_SIZE))
+		copy_page(to, (void *)from);
+	else
+		memcpy(to, from, n);
+}
+
 /**
  * xbf_grants_copy() - move data between a request and pages of ours
  * @l: one page for every 4096 bytes of the request
@@ -326,9 +339,9 @@ void xbf_grants_copy(const struct xbf_grants *l, struct request *rq,
 			char *ours = (char *)page_address(g->page) + fill;
 
 			if (to_grants)
-				memcpy(ours, data + done, n);
+				copy_bytes(ours, data + done, n);
 			else
-				memcpy(data + done, ours, n);
+				copy_bytes(data + done, ours, n);
 			done += n;
 			fill += n;
 			if (fill == XPV_PAGE_SIZE) {
