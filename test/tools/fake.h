@@ -21,6 +21,8 @@ void fake_put(const char *path, const char *value);
 void fake_putf(const char *value, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 const char *fake_get(const char *path);		/* NULL: no such node */
 void fake_remove(const char *path);
+/* Of @path and all below; @reader -1: nobody but the owner. */
+void fake_perms(const char *path, unsigned int owner, int reader);
 size_t fake_count(void);
 
 /* Everything in the store, a line a node: "path = value [n0 r1]". Caller frees. */
@@ -34,6 +36,7 @@ struct fake_store {
 	unsigned int fail_after;	/* the n-th change fails with ENOSPC; 0: none */
 	const char *deny;		/* paths starting so may not be read */
 	unsigned int watches;		/* set now */
+	unsigned int reads;		/* requests that only look, so far */
 };
 
 extern struct fake_store fake_store;
@@ -49,9 +52,13 @@ struct fake_host {
 	unsigned int scripts;		/* runs so far */
 	int domain_error;
 	struct domain_info domain;
-	enum file_kind file;
+	unsigned int gone;		/* a domain that does not exist; 0: none */
+	unsigned int grant_frames;	/* of every domain; 0: not known */
+	enum file_kind file;		/* of every path but those in absent */
+	const char *const *absent;	/* files that are not there, NULL at the end */
 	const char *driver, *module;	/* bound to every backend */
 	const char *const *files;	/* pairs: path, first line */
+	const char *const *links;	/* pairs: path, name it points to */
 };
 
 extern struct fake_host fake_host;

@@ -393,6 +393,37 @@ static void fifty_domains(void)
 	capture_free(&cap);
 }
 
+/* A request costs two switches of context: their number is what list's speed is. */
+static void few_requests(void)
+{
+	unsigned int one, i;
+	struct capture cap;
+
+	domains();
+	put_vif();
+	for (i = 0; i < 2; i++) {
+		fake_store.reads = 0;
+		capture_start(&cap);
+		CHECK_INT(run(&cap, cmd_list, NULL), 0);
+		capture_free(&cap);
+		if (!i)
+			one = fake_store.reads;
+		put_vbd();
+	}
+	/* Two listings, two states, backend, hotplug-status, and what agrees. */
+	CHECK(one <= 30);
+	CHECK(fake_store.reads - one <= 16);
+	/* A key of one end only is not asked for at the other. */
+	fake_remove(BACK("feature-sg"));
+	fake_remove(BACK("feature-gso-tcpv4"));
+	i = fake_store.reads;
+	fake_store.reads = 0;
+	capture_start(&cap);
+	CHECK_INT(run(&cap, cmd_list, NULL), 0);
+	CHECK_INT(fake_store.reads, i - 2);
+	capture_free(&cap);
+}
+
 const struct unit_case list_cases[] = {
 	{ "one_pair", one_pair },
 	{ "empty_store", empty_store },
@@ -407,5 +438,6 @@ const struct unit_case list_cases[] = {
 	{ "own_domain_only", own_domain_only },
 	{ "show_not_found", show_not_found },
 	{ "fifty_domains", fifty_domains },
+	{ "few_requests", few_requests },
 	{ }
 };

@@ -352,7 +352,7 @@ static void report(const struct attach *a)
 	char label[16];
 
 	if (a->c->opt.json) {
-		device_load(a->c, &a->id, false, &d);
+		device_load(a->c, &a->id, DETAIL_KEYS, &d);
 		format_json(a->c->out, &d, 1);
 		device_free(&d);
 		return;

@@ -43,6 +43,9 @@ void ctx_close(struct ctx *c)
 {
 	store_abort(&c->store);
 	store_close(&c->store);
+	free(c->name);
+	c->name = NULL;
+	c->name_known = false;
 }
 
 int exit_of_errno(int err)

@@ -26,6 +26,9 @@ struct ctx {
 	struct store store;
 	struct options opt;
 	unsigned int self;	/* the domain this runs in */
+	bool name_known;	/* the name read last, of domain name_of */
+	unsigned int name_of;
+	char *name;		/* escaped; NULL: it has none */
 	FILE *out;
 	FILE *err;
 };
@@ -43,6 +46,7 @@ int exit_of_errno(int err);
 /* Commands: words are what is left of the command line after the options. */
 int cmd_list(struct ctx *c, int argc, char **argv);
 int cmd_show(struct ctx *c, int argc, char **argv);
+int cmd_explain(struct ctx *c, int argc, char **argv);
 int cmd_attach(struct ctx *c, int argc, char **argv);
 int cmd_detach(struct ctx *c, int argc, char **argv);
 

@@ -53,15 +53,13 @@ void device_note(struct device *d, char *note)
 	d->notes[d->nr_notes++] = note;
 }
 
-/* The state of one end; @there tells a missing directory from a missing key. */
 static unsigned int load_state(struct store *st, struct device *d, const char *side,
-			       const char *dir, bool *there)
+			       const struct view *v)
 {
-	char *value = store_get(st, dir, "state");
+	char *value = view_get(st, v, "state");
 	unsigned int state = STATE_UNKNOWN;
 	char *shown;
 
-	*there = value || store_exists(st, dir);
 	if (value && !text_u32(value, STATE_RECONFIGURED, &state)) {
 		shown = text_escape(value, TEXT_SHOWN);
 		device_note(d, xasprintf("%s state = \"%s\": 0 to 8 expected", side, shown));
@@ -96,32 +94,47 @@ static char *escaped_get(struct store *st, const char *dir, const char *key)
 	return shown;
 }
 
-static char *domain_name(struct store *st, unsigned int domid)
+/* Devices come sorted by domain: one name is read once for all of them. */
+static char *domain_name(struct ctx *c, unsigned int domid)
 {
-	char *dir = xasprintf("/local/domain/%u", domid);
-	char *name = escaped_get(st, dir, "name");
+	char *dir;
 
-	free(dir);
-	return name;
+	if (!c->name_known || c->name_of != domid) {
+		free(c->name);
+		dir = xasprintf("/local/domain/%u", domid);
+		c->name = escaped_get(&c->store, dir, "name");
+		free(dir);
+		c->name_of = domid;
+		c->name_known = true;
+	}
+	return c->name ? xstrdup(c->name) : NULL;
 }
 
-void device_load(struct ctx *c, const struct dev_id *id, bool counters, struct device *d)
+void device_load(struct ctx *c, const struct dev_id *id, enum detail detail, struct device *d)
 {
 	struct store *st = &c->store;
+	struct view front, back;
 	struct paths p;
 
 	memset(d, 0, sizeof(*d));
 	d->id = *id;
 	paths_init(&p, id);
 	dev_label(id, d->label, sizeof(d->label));
-	d->domain = domain_name(st, id->front);
-	d->front_state = load_state(st, d, "front", p.front, &d->front_there);
-	d->back_state = load_state(st, d, "back", p.back, &d->back_there);
+	d->domain = domain_name(c, id->front);
+	view_open(st, p.front, &front);
+	view_open(st, p.back, &back);
+	d->front_there = front.there;
+	d->back_there = back.there;
+	d->front_state = load_state(st, d, "front", &front);
+	d->back_state = load_state(st, d, "back", &back);
 	check_pair(st, &p, d);
-	d->hotplug = escaped_get(st, p.back, "hotplug-status");
-	features_load(st, &p, d);
+	if (view_has(&back, "hotplug-status"))
+		d->hotplug = escaped_get(st, p.back, "hotplug-status");
+	features_load(st, &front, &back, detail, d);
 	if (id->back == c->self)
-		backend_load(c, &p, counters, d);
+		backend_load(c, &p, detail == DETAIL_COUNTERS, d);
+	view_close(&front);
+	view_close(&back);
 	paths_free(&p);
 }
 

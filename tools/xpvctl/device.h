@@ -65,14 +65,21 @@ struct device {
 	size_t nr_notes;
 };
 
-/* Reads everything about @id, counters only when @counters. */
-void device_load(struct ctx *c, const struct dev_id *id, bool counters, struct device *d);
+/* How much of a device is read: each step costs requests to the store. */
+enum detail {
+	DETAIL_TABLE,		/* what a line of the table shows */
+	DETAIL_KEYS,		/* every feature */
+	DETAIL_COUNTERS,	/* and the backend's counters */
+};
+
+void device_load(struct ctx *c, const struct dev_id *id, enum detail detail, struct device *d);
 void device_free(struct device *d);
 
 void device_note(struct device *d, char *note);
 
 /* features.c: fills d->features from the two directories. */
-void features_load(struct store *st, const struct paths *p, struct device *d);
+void features_load(struct store *st, const struct view *front, const struct view *back,
+		   enum detail detail, struct device *d);
 
 /* counters.c: driver and counters of a backend in this domain. */
 void backend_load(struct ctx *c, const struct paths *p, bool counters, struct device *d);

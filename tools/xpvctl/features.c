@@ -27,6 +27,7 @@ struct row {
 	const char *key;
 	uint64_t max;
 	uint64_t absent;
+	bool details;		/* no column or word of the table */
 };
 
 static const struct row vif_rows[] = {
@@ -39,13 +40,13 @@ static const struct row vif_rows[] = {
 	{ "split", RULE_FRONT_HAS, "event-channel-tx" },
 	{ "rx-notify", RULE_FRONT, "feature-rx-notify", 1 },
 	{ "control-ring", RULE_FRONT_HAS, "ctrl-ring-ref" },
-	{ "multicast", RULE_FRONT, "request-multicast-control", 1 },
-	{ "max-queues", RULE_BACK_NUMBER, "multi-queue-max-queues", 65535 },
+	{ "multicast", RULE_FRONT, "request-multicast-control", 1, .details = true },
+	{ "max-queues", RULE_BACK_NUMBER, "multi-queue-max-queues", 65535, .details = true },
 	{ "mtu", RULE_FRONT_NUMBER, "mtu", 65535, 1500 },
-	{ "mac", RULE_BACK_TEXT, "mac" },
-	{ "bridge", RULE_BACK_TEXT, "bridge" },
-	{ "rate", RULE_BACK_TEXT, "rate" },
-	{ "vifname", RULE_BACK_TEXT, "vifname" },
+	{ "mac", RULE_BACK_TEXT, "mac", .details = true },
+	{ "bridge", RULE_BACK_TEXT, "bridge", .details = true },
+	{ "rate", RULE_BACK_TEXT, "rate", .details = true },
+	{ "vifname", RULE_BACK_TEXT, "vifname", .details = true },
 	{ }
 };
 
@@ -55,32 +56,34 @@ static const struct row vbd_rows[] = {
 	{ "persistent", RULE_BOTH, "feature-persistent", 1 },
 	{ "indirect", RULE_BACK_NUMBER, "feature-max-indirect-segments", 65535 },
 	{ "flush", RULE_BACK, "feature-flush-cache", 1 },
-	{ "barrier", RULE_BACK, "feature-barrier", 1 },
+	{ "barrier", RULE_BACK, "feature-barrier", 1, .details = true },
 	{ "discard", RULE_BACK, "feature-discard", 1 },
-	{ "max-queues", RULE_BACK_NUMBER, "multi-queue-max-queues", 65535 },
-	{ "max-ring-order", RULE_BACK_NUMBER, "max-ring-page-order", 16 },
+	{ "max-queues", RULE_BACK_NUMBER, "multi-queue-max-queues", 65535, .details = true },
+	{ "max-ring-order", RULE_BACK_NUMBER, "max-ring-page-order", 16, .details = true },
 	{ "sector-size", RULE_BACK_NUMBER, "sector-size", 1 << 20 },
-	{ "physical-sector-size", RULE_BACK_NUMBER, "physical-sector-size", 1 << 20 },
-	{ "sectors", RULE_BACK_NUMBER, "sectors", UINT64_MAX },
-	{ "info", RULE_BACK_NUMBER, "info", 7 },
+	{ "physical-sector-size", RULE_BACK_NUMBER, "physical-sector-size", 1 << 20,
+	  .details = true },
+	{ "sectors", RULE_BACK_NUMBER, "sectors", UINT64_MAX, .details = true },
+	{ "info", RULE_BACK_NUMBER, "info", 7, .details = true },
 	{ "mode", RULE_BACK_TEXT, "mode" },
-	{ "params", RULE_BACK_TEXT, "params" },
-	{ "physical-device", RULE_BACK_TEXT, "physical-device" },
+	{ "params", RULE_BACK_TEXT, "params", .details = true },
+	{ "physical-device", RULE_BACK_TEXT, "physical-device", .details = true },
 	{ }
 };
 
 /* Where the keys of a device are while it is being read. */
 struct source {
 	struct store *st;
-	const struct paths *paths;
+	const struct view *front;
+	const struct view *back;
 	struct device *dev;
 };
 
 /* True when the key is there and a number within the row's limit. */
-static bool number(const struct source *s, const char *side, const char *dir,
+static bool number(const struct source *s, const char *side, const struct view *v,
 		   const struct row *row, uint64_t *value)
 {
-	char *raw = store_get(s->st, dir, row->key), *shown;
+	char *raw = view_get(s->st, v, row->key), *shown;
 	bool ok = raw && text_u64(raw, row->max, value);
 
 	if (raw && !ok) {
@@ -95,28 +98,32 @@ static bool number(const struct source *s, const char *side, const char *dir,
 
 static bool front_number(const struct source *s, const struct row *row, uint64_t *value)
 {
-	return number(s, "front", s->paths->front, row, value);
+	return number(s, "front", s->front, row, value);
 }
 
 static bool back_number(const struct source *s, const struct row *row, uint64_t *value)
 {
-	return number(s, "back", s->paths->back, row, value);
+	return number(s, "back", s->back, row, value);
 }
 
 static bool front_has(const struct source *s, const char *key)
 {
-	char *flat = xasprintf("%s/%s", s->paths->front, key);
-	char *queue = xasprintf("%s/queue-0/%s", s->paths->front, key);
-	bool has = store_exists(s->st, flat) || store_exists(s->st, queue);
+	char *queue;
+	bool has;
 
-	free(flat);
+	if (view_has(s->front, key))
+		return true;
+	if (!view_has(s->front, "queue-0"))
+		return false;
+	queue = xasprintf("%s/queue-0/%s", s->front->dir, key);
+	has = store_exists(s->st, queue);
 	free(queue);
 	return has;
 }
 
 static void load_text(const struct source *s, const struct row *row, struct feature *f)
 {
-	char *raw = store_get(s->st, s->paths->back, row->key);
+	char *raw = view_get(s->st, s->back, row->key);
 
 	f->type = FEATURE_TEXT;
 	f->text = text_escape(raw, TEXT_SHOWN);
@@ -179,16 +186,17 @@ static void load_row(const struct source *s, const struct row *row, struct featu
 	}
 }
 
-void features_load(struct store *st, const struct paths *p, struct device *d)
+void features_load(struct store *st, const struct view *front, const struct view *back,
+		   enum detail detail, struct device *d)
 {
 	const struct row *rows = d->id.kind->class == CLASS_VIF ? vif_rows : vbd_rows;
-	struct source s = { .st = st, .paths = p, .dev = d };
+	struct source s = { .st = st, .front = front, .back = back, .dev = d };
 	size_t n;
 
 	for (n = 0; rows[n].name; n++)
 		;
 	d->features = xcalloc(n, sizeof(*d->features));
-	d->nr_features = n;
-	for (n = 0; n < d->nr_features; n++)
-		load_row(&s, &rows[n], &d->features[n]);
+	for (; rows->name; rows++)
+		if (!rows->details || detail != DETAIL_TABLE)
+			load_row(&s, rows, &d->features[d->nr_features++]);
 }

@@ -80,6 +80,23 @@ static void add_backends(struct store *st, unsigned int back, const struct backe
 	free(path);
 }
 
+/* Most domains serve nobody: one listing tells, and which kinds there are. */
+static void add_all_backends(struct store *st, unsigned int back, struct id_list *l)
+{
+	char *path = xasprintf("/local/domain/%u/backend", back);
+	const struct backend_kind *kind;
+	size_t n, i;
+	char **names = store_list(st, path, &n);
+
+	for (i = 0; i < n; i++) {
+		kind = backend_kind_find(names[i]);
+		if (kind)
+			add_backends(st, back, kind, l);
+	}
+	text_free_list(names, n);
+	free(path);
+}
+
 static bool has_backend(const struct id_list *l, size_t n, enum dev_class class,
 			unsigned int front, unsigned int devid)
 {
@@ -133,15 +150,13 @@ static int by_identity(const void *pa, const void *pb)
 
 struct dev_id *device_list(struct ctx *c, size_t *n)
 {
-	const struct backend_kind *kind;
 	struct id_list l = { 0 };
 	unsigned int *domains;
 	size_t nr, i, with_back;
 
 	domains = list_domains(c, &nr);
 	for (i = 0; i < nr; i++)
-		for (kind = backend_kinds; kind->name; kind++)
-			add_backends(&c->store, domains[i], kind, &l);
+		add_all_backends(&c->store, domains[i], &l);
 	with_back = l.n;
 	for (i = 0; i < nr; i++) {
 		add_orphans(&c->store, domains[i], CLASS_VIF, &l, with_back);

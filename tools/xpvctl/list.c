@@ -22,7 +22,7 @@ static void print_list(struct ctx *c, const struct device *list, size_t n)
 
 int cmd_list(struct ctx *c, int argc, char **argv)
 {
-	bool counters = c->opt.verbose || c->opt.json;
+	enum detail detail = c->opt.verbose || c->opt.json ? DETAIL_COUNTERS : DETAIL_TABLE;
 	unsigned int front = 0;
 	struct dev_id *ids;
 	struct device *list;
@@ -40,7 +40,7 @@ int cmd_list(struct ctx *c, int argc, char **argv)
 	list = xcalloc(n, sizeof(*list));
 	for (i = 0; i < n; i++)
 		if (!argc || ids[i].front == front)
-			device_load(c, &ids[i], counters, &list[nr++]);
+			device_load(c, &ids[i], detail, &list[nr++]);
 	print_list(c, list, nr);
 	while (nr)
 		device_free(&list[--nr]);
@@ -59,7 +59,7 @@ static int show(struct ctx *c, const char *word, unsigned int front, enum dev_cl
 		complain(c, "no device %s", word);
 		return XPV_NOT_FOUND;
 	}
-	device_load(c, &id, true, &d);
+	device_load(c, &id, DETAIL_COUNTERS, &d);
 	if (c->opt.json) {
 		format_json(c->out, &d, 1);
 	} else {

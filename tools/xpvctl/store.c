@@ -74,6 +74,35 @@ char **store_list(struct store *st, const char *path, size_t *n)
 	return list;
 }
 
+void view_open(struct store *st, const char *dir, struct view *v)
+{
+	v->dir = dir;
+	v->names = store_list(st, dir, &v->n);
+	v->there = v->names;
+}
+
+void view_close(struct view *v)
+{
+	text_free_list(v->names, v->n);
+	v->names = NULL;
+	v->n = 0;
+}
+
+bool view_has(const struct view *v, const char *key)
+{
+	size_t i;
+
+	for (i = 0; i < v->n; i++)
+		if (!strcmp(v->names[i], key))
+			return true;
+	return false;
+}
+
+char *view_get(struct store *st, const struct view *v, const char *key)
+{
+	return view_has(v, key) ? store_get(st, v->dir, key) : NULL;
+}
+
 static int set_perms(struct store *st, const char *path, const struct store_perms *perms)
 {
 	struct xs_permissions p[2] = {
@@ -82,6 +111,33 @@ static int set_perms(struct store *st, const char *path, const struct store_perm
 	};
 
 	return xs_set_permissions(st->xs, st->tx, path, p, 2) ? 0 : errno;
+}
+
+/* Domain 0 may do anything, an owner too; others as listed, else by default. */
+static bool may(struct store *st, const char *path, unsigned int domid, unsigned int right)
+{
+	unsigned int n = 0, i;
+	struct xs_permissions *p = xs_get_permissions(st->xs, st->tx, path, &n);
+	bool ok = !p || !n || !domid || p[0].id == domid || (p[0].perms & right);
+
+	for (i = 1; i < n && !ok; i++) {
+		if (p[i].id == domid) {
+			ok = p[i].perms & right;
+			break;
+		}
+	}
+	free(p);
+	return ok;
+}
+
+bool store_may_read(struct store *st, const char *path, unsigned int domid)
+{
+	return may(st, path, domid, XS_PERM_READ);
+}
+
+bool store_may_write(struct store *st, const char *path, unsigned int domid)
+{
+	return may(st, path, domid, XS_PERM_WRITE);
 }
 
 int store_set(struct store *st, const char *dir, const char *key, const char *value,

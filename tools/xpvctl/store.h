@@ -29,8 +29,24 @@ char *store_read(struct store *st, const char *path);
 char *store_get(struct store *st, const char *dir, const char *key);
 bool store_exists(struct store *st, const char *path);
 
-/* The names one level below; NULL and 0 when empty, missing or forbidden. */
+/* The names one level below; 0 and NULL when missing or forbidden (errno tells). */
 char **store_list(struct store *st, const char *path, size_t *n);
+
+/*
+ * One directory with the names in it, listed once: a key that is not there
+ * costs no request. What is written later is not seen; for looking only.
+ */
+struct view {
+	const char *dir;	/* the caller's */
+	bool there;
+	char **names;
+	size_t n;
+};
+
+void view_open(struct store *st, const char *dir, struct view *v);
+void view_close(struct view *v);
+bool view_has(const struct view *v, const char *key);
+char *view_get(struct store *st, const struct view *v, const char *key);
 
 /* Owner first, with no default access for others; then one reader. */
 struct store_perms {
@@ -41,6 +57,9 @@ struct store_perms {
 /* All of these: 0 or an errno. NULL @perms: what the directory hands down. */
 int store_set(struct store *st, const char *dir, const char *key, const char *value,
 	      const struct store_perms *perms);
+/* What @domid may do with @path; this also says yes when nobody can tell. */
+bool store_may_read(struct store *st, const char *path, unsigned int domid);
+bool store_may_write(struct store *st, const char *path, unsigned int domid);
 int store_make_dir(struct store *st, const char *path, const struct store_perms *perms);
 
 /* Removes @path, and up to @parents directories above it that become empty. */
