@@ -63,30 +63,56 @@ char *host_read_line(const char *path)
 char *host_link_name(const char *path)
 {
 	const char *last = strrchr(path, '/') + 1;
-	const char *name = !strcmp(last, "module") ? fake_host.module : fake_host.driver;
+	const char *const *f;
+	const char *name;
 
+	for (f = fake_host.links; f && *f; f += 2)
+		if (!strcmp(f[0], path))
+			return xstrdup(f[1]);
+	if (strncmp(path, "/sys/bus/xen-backend/", 21))
+		return NULL;
+	name = !strcmp(last, "module") ? fake_host.module : fake_host.driver;
 	return name ? xstrdup(name) : NULL;
 }
 
-char **host_list_dir(const char *path, size_t *n)
+/* The names of one level below @path, each once. */
+static char **list_below(const char *const *pairs, const char *path, char **list, size_t *n)
 {
-	size_t len = strlen(path);
-	const char *const *f;
-	char **list = NULL;
+	size_t len = strlen(path), part, i;
+	const char *name;
 
-	*n = 0;
-	for (f = fake_host.files; f && *f; f += 2) {
-		if (strncmp(f[0], path, len) || f[0][len] != '/')
+	for (; pairs && *pairs; pairs += 2) {
+		if (strncmp(*pairs, path, len) || (*pairs)[len] != '/')
+			continue;
+		name = *pairs + len + 1;
+		part = strcspn(name, "/");
+		for (i = 0; i < *n; i++)
+			if (strlen(list[i]) == part && !strncmp(list[i], name, part))
+				break;
+		if (i < *n)
 			continue;
 		list = xgrow(list, *n + 1, sizeof(*list));
-		list[(*n)++] = xstrdup(f[0] + len + 1);
+		list[(*n)++] = xasprintf("%.*s", (int)part, name);
 	}
 	return list;
 }
 
+char **host_list_dir(const char *path, size_t *n)
+{
+	char **list = NULL;
+
+	*n = 0;
+	list = list_below(fake_host.files, path, list, n);
+	return list_below(fake_host.links, path, list, n);
+}
+
 enum file_kind host_file_kind(const char *path)
 {
-	(void)path;
+	const char *const *f;
+
+	for (f = fake_host.absent; f && *f; f++)
+		if (!strcmp(*f, path))
+			return FILE_NONE;
 	return fake_host.file;
 }
 
@@ -113,9 +139,18 @@ int host_run(const char *const *argv, const char *const *env, unsigned int secon
 
 int host_domain_info(unsigned int domid, struct domain_info *info)
 {
-	(void)domid;
 	*info = fake_host.domain;
+	if (fake_host.gone && domid == fake_host.gone)
+		return ENOENT;
 	return fake_host.domain_error;
+}
+
+int host_grant_frames(unsigned int domid, unsigned int *frames, unsigned int *max)
+{
+	(void)domid;
+	*frames = fake_host.grant_frames;
+	*max = 64;
+	return fake_host.grant_frames ? 0 : EPERM;
 }
 
 void capture_start(struct capture *cap)

@@ -22,6 +22,7 @@ static const struct {
 	{ "format", format_cases },
 	{ "attach", attach_cases },
 	{ "detach", detach_cases },
+	{ "explain", explain_cases },
 };
 
 static bool ok_so_far;

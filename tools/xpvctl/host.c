@@ -207,8 +207,21 @@ int host_domain_info(unsigned int domid, struct domain_info *info)
 	if (!r || di.domain != domid)
 		return ENOENT;
 	info->dying = di.flags & XEN_DOMINF_dying;
+	info->paused = di.flags & XEN_DOMINF_paused;
 	info->pv = !(di.flags & XEN_DOMINF_hvm_guest);
 	info->width = sizeof(void *);
 	xc_domain_get_guest_width(xch, domid, &info->width);
+	return 0;
+}
+
+int host_grant_frames(unsigned int domid, unsigned int *frames, unsigned int *max)
+{
+	struct gnttab_query_size query = { .dom = domid };
+	xc_interface *xch = open_hypervisor();
+
+	if (!xch || xc_gnttab_query_size(xch, &query) || query.status != GNTST_okay)
+		return EPERM;
+	*frames = query.nr_frames;
+	*max = query.max_nr_frames;
 	return 0;
 }

@@ -51,11 +51,15 @@ int host_run(const char *const *argv, const char *const *env, unsigned int secon
 
 struct domain_info {
 	bool dying;
+	bool paused;
 	bool pv;
 	unsigned int width;	/* bytes of a word of a PV guest: 4 or 8 */
 };
 
 /* 0; ENOENT: no such domain; any other errno: the hypervisor does not say. */
 int host_domain_info(unsigned int domid, struct domain_info *info);
+
+/* 0 and the pages of a domain's grant table, now and at most; or an errno. */
+int host_grant_frames(unsigned int domid, unsigned int *frames, unsigned int *max);
 
 #endif

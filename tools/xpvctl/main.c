@@ -82,6 +82,8 @@ static const struct command commands[] = {
 	  "every vif and vbd: states, features, counters", NULL },
 	{ "show", cmd_show, OPT_JSON, true, "DOM/vif/N | DOM/VDEV | vifD.N | vbd-D-N",
 	  "one device, everything about it", NULL },
+	{ "explain", cmd_explain, OPT_JSON, true, "DOM/vif/N | DOM/VDEV | vifD.N | vbd-D-N",
+	  "why a device is not connected, and what to do", NULL },
 	{ "attach", cmd_attach, OPT_JSON | OPT_TIMEOUT | OPT_NO_WAIT | OPT_NO_SCRIPT, true,
 	  "vif DOM [KEY=VALUE...] | vbd DOM params=PATH vdev=NAME [KEY=VALUE...]",
 	  "make a device and wait until it is connected", attach_help },
