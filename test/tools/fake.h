@@ -53,6 +53,9 @@ struct fake_host {
 	int domain_error;
 	struct domain_info domain;
 	unsigned int gone;		/* a domain that does not exist; 0: none */
+	const struct domain_entry *domains;	/* what Xen lists; NULL: it does not say */
+	size_t nr_domains;
+	void (*on_pause)(void);		/* called in place of a pause */
 	unsigned int grant_frames;	/* of every domain; 0: not known */
 	enum file_kind file;		/* of every path but those in absent */
 	const char *const *absent;	/* files that are not there, NULL at the end */

@@ -40,6 +40,13 @@ int host_wait_readable(int fd, unsigned int ms)
 	return 0;
 }
 
+void host_pause_ms(unsigned int ms)
+{
+	fake_host.now_ms += ms;
+	if (fake_host.on_pause)
+		fake_host.on_pause();
+}
+
 void host_catch_signals(void)
 {
 }
@@ -143,6 +150,18 @@ int host_domain_info(unsigned int domid, struct domain_info *info)
 	if (fake_host.gone && domid == fake_host.gone)
 		return ENOENT;
 	return fake_host.domain_error;
+}
+
+int host_domains(struct domain_entry **list, size_t *n)
+{
+	*list = NULL;
+	*n = 0;
+	if (!fake_host.domains)
+		return EPERM;
+	*list = xcalloc(fake_host.nr_domains, sizeof(**list));
+	memcpy(*list, fake_host.domains, fake_host.nr_domains * sizeof(**list));
+	*n = fake_host.nr_domains;
+	return 0;
 }
 
 int host_grant_frames(unsigned int domid, unsigned int *frames, unsigned int *max)

@@ -195,6 +195,9 @@ static void connect(void)
 	f.missing_key = "event-channel";
 	expect(&f, REASON_KEY_MISSING, "event-channel");
 	f.back.error = "22 key";
+	expect(&f, REASON_KEY_MISSING, "event-channel");
+	f.missing_key = NULL;
+	f.bad_key = NULL;
 	expect(&f, REASON_BACKEND_ERROR, "22 key");
 	f.back.error = "28 binding event channel 7";
 	expect(&f, REASON_LIMIT_EVENTS, "event channel 7");

@@ -23,6 +23,7 @@ static const struct {
 	{ "attach", attach_cases },
 	{ "detach", detach_cases },
 	{ "explain", explain_cases },
+	{ "check", check_cases },
 };
 
 static bool ok_so_far;

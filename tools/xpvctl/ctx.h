@@ -19,6 +19,7 @@ struct options {
 	bool no_wait;
 	bool no_script;
 	bool force;
+	bool repair;
 	unsigned int timeout_ms;
 };
 
@@ -47,6 +48,7 @@ int exit_of_errno(int err);
 int cmd_list(struct ctx *c, int argc, char **argv);
 int cmd_show(struct ctx *c, int argc, char **argv);
 int cmd_explain(struct ctx *c, int argc, char **argv);
+int cmd_check(struct ctx *c, int argc, char **argv);
 int cmd_attach(struct ctx *c, int argc, char **argv);
 int cmd_detach(struct ctx *c, int argc, char **argv);
 

@@ -189,10 +189,9 @@ static enum reason check_closing(const struct facts *f, char **detail)
 		return REASON_NONE;
 	if (!f->online)
 		return REASON_DETACH_PENDING;
-	r = check_errors(f, detail);
-	if (r)
-		return r;
 	r = check_keys(f, detail);
+	if (!r)
+		r = check_errors(f, detail);
 	if (r)
 		return r;
 	return is_closing(f->front.state) ? REASON_FRONTEND_CLOSED : REASON_BACKEND_CLOSED;
@@ -224,9 +223,10 @@ static enum reason check_connect(const struct facts *f, char **detail)
 
 	if (f->front.state == STATE_CONNECTED && f->back.state == STATE_CONNECTED)
 		return REASON_NONE;
-	r = check_errors(f, detail);
+	/* Keys first: what the backend says of them is less exact. */
+	r = check_keys(f, detail);
 	if (!r)
-		r = check_keys(f, detail);
+		r = check_errors(f, detail);
 	if (r)
 		return r;
 	if (f->back.state == STATE_CONNECTED || f->front.state == STATE_INIT_WAIT)

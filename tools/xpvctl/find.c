@@ -214,6 +214,7 @@ int device_find(struct ctx *c, enum dev_class class, unsigned int front,
 	bool found = false;
 	struct paths p;
 	size_t n, i;
+	char *back;
 
 	*id = (struct dev_id){ .front = front, .devid = devid, .back = c->self };
 	if (find_by_libxl(c, class, id))
@@ -234,6 +235,12 @@ int device_find(struct ctx *c, enum dev_class class, unsigned int front,
 	id->back = c->self;
 	paths_init(&p, id);
 	found = store_exists(&c->store, p.front);
+	if (found) {
+		back = store_get(&c->store, p.front, "backend-id");
+		if (!text_u32(back, MAX_DOMID, &id->back))
+			id->back = c->self;
+		free(back);
+	}
 	paths_free(&p);
 	return found ? 0 : ENOENT;
 }

@@ -33,6 +33,13 @@ uint64_t host_now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
+void host_pause_ms(unsigned int ms)
+{
+	struct timespec ts = { ms / 1000, ms % 1000 * 1000000l };
+
+	nanosleep(&ts, NULL);
+}
+
 static void on_signal(int sig)
 {
 	(void)sig;
@@ -146,13 +153,6 @@ static void child(const char *const *argv, const char *const *env)
 	_exit(127);
 }
 
-static void pause_ms(unsigned int ms)
-{
-	struct timespec ts = { .tv_nsec = ms * 1000000l };
-
-	nanosleep(&ts, NULL);
-}
-
 int host_run(const char *const *argv, const char *const *env, unsigned int seconds, int *status)
 {
 	uint64_t end = host_now_ms() + seconds * 1000ull;
@@ -174,7 +174,7 @@ int host_run(const char *const *argv, const char *const *env, unsigned int secon
 			waitpid(pid, &st, 0);
 			return ETIMEDOUT;
 		}
-		pause_ms(10);
+		host_pause_ms(10);
 	}
 	*status = WIFEXITED(st) ? WEXITSTATUS(st) : 128 + WTERMSIG(st);
 	return 0;
@@ -223,5 +223,35 @@ int host_grant_frames(unsigned int domid, unsigned int *frames, unsigned int *ma
 		return EPERM;
 	*frames = query.nr_frames;
 	*max = query.max_nr_frames;
+	return 0;
+}
+
+int host_domains(struct domain_entry **list, size_t *n)
+{
+	xc_interface *xch = open_hypervisor();
+	xc_domaininfo_t di[64];
+	unsigned int next = 0;
+	int got, i;
+
+	*list = NULL;
+	*n = 0;
+	if (!xch)
+		return EPERM;
+	do {
+		got = xc_domain_getinfolist(xch, next, 64, di);
+		if (got < 0) {
+			free(*list);
+			return EPERM;
+		}
+		*list = xgrow(*list, *n + got + 1, sizeof(**list));
+		for (i = 0; i < got; i++) {
+			(*list)[(*n)++] = (struct domain_entry){
+				.domid = di[i].domain,
+				.dying = di[i].flags & XEN_DOMINF_dying,
+				.pages = di[i].tot_pages,
+			};
+			next = di[i].domain + 1;
+		}
+	} while (got == 64);
 	return 0;
 }

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 uint64_t host_now_ms(void);
+void host_pause_ms(unsigned int ms);
 
 /* 0 when readable or when @ms have passed, EINTR by a signal, or an errno. */
 int host_wait_readable(int fd, unsigned int ms);
@@ -61,5 +62,14 @@ int host_domain_info(unsigned int domid, struct domain_info *info);
 
 /* 0 and the pages of a domain's grant table, now and at most; or an errno. */
 int host_grant_frames(unsigned int domid, unsigned int *frames, unsigned int *max);
+
+struct domain_entry {
+	unsigned int domid;
+	bool dying;
+	uint64_t pages;
+};
+
+/* 0 and every domain Xen knows, the dying too; or an errno. */
+int host_domains(struct domain_entry **list, size_t *n);
 
 #endif

@@ -23,6 +23,7 @@ enum option_bit {
 	OPT_NO_SCRIPT = 1 << 4,
 	OPT_FORCE = 1 << 5,
 	OPT_HELP = 1 << 6,
+	OPT_REPAIR = 1 << 7,
 };
 
 struct option_row {
@@ -40,6 +41,7 @@ static const struct option_row option_rows[] = {
 	{ OPT_NO_WAIT, 0, "no-wait", NULL, "do not wait for Connected" },
 	{ OPT_NO_SCRIPT, 0, "no-script", NULL, "run no hotplug script" },
 	{ OPT_FORCE, 'f', "force", NULL, "frontend first, and go on after time-outs" },
+	{ OPT_REPAIR, 'r', "repair", NULL, "remove what can be removed" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 };
 
@@ -84,6 +86,8 @@ static const struct command commands[] = {
 	  "one device, everything about it", NULL },
 	{ "explain", cmd_explain, OPT_JSON, true, "DOM/vif/N | DOM/VDEV | vifD.N | vbd-D-N",
 	  "why a device is not connected, and what to do", NULL },
+	{ "check", cmd_check, OPT_JSON | OPT_REPAIR, true, "",
+	  "what is left of devices and domains that are gone", NULL },
 	{ "attach", cmd_attach, OPT_JSON | OPT_TIMEOUT | OPT_NO_WAIT | OPT_NO_SCRIPT, true,
 	  "vif DOM [KEY=VALUE...] | vbd DOM params=PATH vdev=NAME [KEY=VALUE...]",
 	  "make a device and wait until it is connected", attach_help },
@@ -182,6 +186,9 @@ static bool set_option(struct ctx *c, enum option_bit bit, const char *value)
 		break;
 	case OPT_FORCE:
 		c->opt.force = true;
+		break;
+	case OPT_REPAIR:
+		c->opt.repair = true;
 		break;
 	case OPT_HELP:
 		c->opt.help = true;

@@ -49,7 +49,7 @@ _xpvctl_words()
 
 	mapfile -t words < <(_xpvctl_positional)
 	case $command:${#words[@]} in
-	help:0) echo list show explain attach detach version ;;
+	help:0) echo list show explain check attach detach version ;;
 	list:0) _xpvctl_domains ;;
 	attach:0 | detach:0) echo vif vbd ;;
 	attach:1 | detach:1) _xpvctl_domains ;;
@@ -63,7 +63,7 @@ _xpvctl()
 	local current=${COMP_WORDS[COMP_CWORD]} candidates
 
 	if ((COMP_CWORD == 1)); then
-		candidates='list show explain attach detach version help'
+		candidates='list show explain check attach detach version help'
 	elif [[ $current == -* ]]; then
 		candidates=$(_xpvctl_options "${COMP_WORDS[1]}")
 	else
