@@ -56,6 +56,7 @@ struct fake_host {
 	const struct domain_entry *domains;	/* what Xen lists; NULL: it does not say */
 	size_t nr_domains;
 	void (*on_pause)(void);		/* called in place of a pause */
+	const char *text;		/* of every file that is read whole */
 	unsigned int grant_frames;	/* of every domain; 0: not known */
 	enum file_kind file;		/* of every path but those in absent */
 	const char *const *absent;	/* files that are not there, NULL at the end */

@@ -51,6 +51,22 @@ void host_catch_signals(void)
 {
 }
 
+unsigned int host_cpus(void)
+{
+	return 4;
+}
+
+uint64_t host_free_kib(void)
+{
+	return 1000000;
+}
+
+char *host_read_file(const char *path)
+{
+	(void)path;
+	return fake_host.text ? xstrdup(fake_host.text) : NULL;
+}
+
 int host_random(void *buf, size_t n)
 {
 	memset(buf, 0xa5, n);

@@ -83,6 +83,24 @@ static void orderly(void)
 	capture_free(&cap);
 }
 
+/* The drivers never remove their error nodes: the next device would inherit them. */
+static void old_errors_go(void)
+{
+	struct capture cap;
+
+	put_device();
+	fake_put("/local/domain/0/error/backend/vif/3/0/error", "22 old");
+	fake_put("/local/domain/3/error/device/vif/0/error", "22 old");
+	fake_put("/local/domain/3/error/device/vif/1/error", "22 another's");
+	fake_host.on_wait = answers;
+	capture_start(&cap);
+	CHECK_INT(run(&cap, cmd_detach, "vif", "3", "0", NULL), 0);
+	CHECK(!fake_get("/local/domain/0/error"));
+	CHECK(!fake_get("/local/domain/3/error/device/vif/0"));
+	CHECK(fake_get("/local/domain/3/error/device/vif/1/error"));
+	capture_free(&cap);
+}
+
 /* Others' devices in the same directories stay. */
 static void neighbours_stay(void)
 {
@@ -288,6 +306,7 @@ static void driver_domain(void)
 
 const struct unit_case detach_cases[] = {
 	{ "orderly", orderly },
+	{ "old_errors_go", old_errors_go },
 	{ "neighbours_stay", neighbours_stay },
 	{ "silent_peer", silent_peer },
 	{ "forced", forced },

@@ -24,6 +24,7 @@ static const struct {
 	{ "detach", detach_cases },
 	{ "explain", explain_cases },
 	{ "check", check_cases },
+	{ "budget", budget_cases },
 };
 
 static bool ok_so_far;

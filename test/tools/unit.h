@@ -17,7 +17,7 @@ struct unit_case {
 /* One array a file, ended by an empty entry; unit.c lists them. */
 extern const struct unit_case text_cases[], vdev_cases[], spec_cases[], list_cases[];
 extern const struct unit_case format_cases[], attach_cases[], detach_cases[];
-extern const struct unit_case explain_cases[], check_cases[];
+extern const struct unit_case explain_cases[], check_cases[], budget_cases[];
 
 void unit_check(bool ok, const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

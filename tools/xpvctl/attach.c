@@ -187,6 +187,7 @@ static int wire_once(struct attach *a)
 		return r;
 	paths_free(&a->paths);
 	paths_init(&a->paths, &a->id);
+	errors_remove(st, &a->paths);
 	nodes_build(&a->spec, &a->id, &a->dom, &front, &back);
 	r = write_front(st, a, &front);
 	if (!r)
@@ -296,7 +297,7 @@ static int wait_step(struct attach *a, store_condition cond, const char *wanted)
 			 r == EINTR ? "interrupted" : r == ECANCELED ? "refused" : strerror(r));
 	complain(c, "frontend in state %s, backend in state %s%s", state_name(fs), state_name(bs),
 		 r == ETIMEDOUT ? hint(a, fs, bs) : "");
-	explain_errors(c, &a->id, &a->paths);
+	explain_errors(c, &a->paths);
 	return exit_of_errno(r);
 }
 

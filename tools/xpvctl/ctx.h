@@ -49,6 +49,7 @@ int cmd_list(struct ctx *c, int argc, char **argv);
 int cmd_show(struct ctx *c, int argc, char **argv);
 int cmd_explain(struct ctx *c, int argc, char **argv);
 int cmd_check(struct ctx *c, int argc, char **argv);
+int cmd_budget(struct ctx *c, int argc, char **argv);
 int cmd_attach(struct ctx *c, int argc, char **argv);
 int cmd_detach(struct ctx *c, int argc, char **argv);
 

@@ -107,6 +107,8 @@ static int delete_once(struct store *st, const struct paths *p)
 		r = store_remove(st, p->libxl, 1);
 	if (!r)
 		r = store_remove(st, p->back, 2);
+	if (!r)
+		errors_remove(st, p);
 	return r;
 }
 
@@ -144,7 +146,7 @@ static void complain_open(struct ctx *c, const struct dev_id *id, const struct p
 	else
 		complain(c, "%s of domain %u: waiting for Closed: %s", label, id->front,
 			 err == EINTR ? "interrupted" : strerror(err));
-	explain_errors(c, id, p);
+	explain_errors(c, p);
 }
 
 static int detach_paths(struct ctx *c, const struct dev_id *id, struct paths *p,

@@ -19,6 +19,10 @@ void paths_init(struct paths *p, const struct dev_id *id)
 	p->back = xasprintf("/local/domain/%u/backend/%s/%u/%u", id->back, id->kind->name,
 			    id->front, id->devid);
 	p->libxl = xasprintf("/libxl/%u/device/%s/%u", id->front, class, id->devid);
+	p->front_error = xasprintf("/local/domain/%u/error/device/%s/%u", id->front, class,
+				   id->devid);
+	p->back_error = xasprintf("/local/domain/%u/error/backend/%s/%u/%u", id->back,
+				  id->kind->name, id->front, id->devid);
 }
 
 void paths_free(struct paths *p)
@@ -26,6 +30,8 @@ void paths_free(struct paths *p)
 	free(p->front);
 	free(p->back);
 	free(p->libxl);
+	free(p->front_error);
+	free(p->back_error);
 }
 
 void dev_label(const struct dev_id *id, char *label, size_t size)
@@ -34,6 +40,14 @@ void dev_label(const struct dev_id *id, char *label, size_t size)
 		vdev_name(id->devid, label, size);
 	else
 		snprintf(label, size, "vif %u", id->devid);
+}
+
+void errors_remove(struct store *st, const struct paths *p)
+{
+	if (store_exists(st, p->front_error))
+		store_remove(st, p->front_error, 3);
+	if (store_exists(st, p->back_error))
+		store_remove(st, p->back_error, 4);
 }
 
 unsigned int read_state(struct store *st, const char *dir)

@@ -28,6 +28,8 @@ struct paths {
 	char *front;
 	char *back;
 	char *libxl;
+	char *front_error;	/* directories of the drivers' error nodes */
+	char *back_error;
 };
 
 void paths_init(struct paths *p, const struct dev_id *id);
@@ -83,6 +85,13 @@ void features_load(struct store *st, const struct view *front, const struct view
 
 /* counters.c: driver and counters of a backend in this domain. */
 void backend_load(struct ctx *c, const struct paths *p, bool counters, struct device *d);
+
+/*
+ * Removes the error nodes of both ends, which the drivers never do: those of a
+ * device that is gone would be told of the next one. Not being allowed to is no
+ * failure.
+ */
+void errors_remove(struct store *st, const struct paths *p);
 
 /* A state key as a number; missing or malformed reads as Unknown. */
 unsigned int read_state(struct store *st, const char *dir);

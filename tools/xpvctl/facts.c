@@ -24,14 +24,6 @@ static char *shown_get(struct store *st, const char *dir, const char *key)
 	return shown;
 }
 
-static char *taken_get(struct store *st, char *dir, const char *key)
-{
-	char *shown = shown_get(st, dir, key);
-
-	free(dir);
-	return shown;
-}
-
 static enum domain_fact load_domain(struct ctx *c, unsigned int domid)
 {
 	struct domain_info info = { 0 };
@@ -94,18 +86,6 @@ static void load_perms(struct ctx *c, const struct paths *p, struct facts *f)
 		store_may_read(st, p->front, back);
 	f->back.perms_ok = store_may_write(st, p->back, back) &&
 		store_may_read(st, p->back, front);
-}
-
-static void load_errors(struct ctx *c, struct facts *f)
-{
-	const struct dev_id *id = &f->id;
-
-	f->back.error = taken_get(&c->store, xasprintf("/local/domain/%u/error/backend/%s/%u/%u",
-						       id->back, id->kind->name, id->front,
-						       id->devid), "error");
-	f->front.error = taken_get(&c->store, xasprintf("/local/domain/%u/error/device/%s/%u",
-							id->front, class_name(id->kind->class),
-							id->devid), "error");
 }
 
 static bool module_loaded(const char *name)
@@ -221,7 +201,8 @@ void facts_load(struct ctx *c, const struct dev_id *id, struct facts *f)
 	load_end(c, p.back, "frontend", p.front, &f->back);
 	load_domains(c, f);
 	load_perms(c, &p, f);
-	load_errors(c, f);
+	f->front.error = shown_get(&c->store, p.front_error, "error");
+	f->back.error = shown_get(&c->store, p.back_error, "error");
 	load_hotplug(c, &p, f);
 	keys_check(&c->store, &p, id->kind->class, &f->missing_key, &f->bad_key);
 	if (f->local)

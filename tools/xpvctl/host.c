@@ -23,6 +23,8 @@
 #include "host.h"
 #include "text.h"
 
+#define MAX_FILE (1 << 20)
+
 static volatile sig_atomic_t interrupted;
 
 uint64_t host_now_ms(void)
@@ -71,6 +73,39 @@ int host_wait_readable(int fd, unsigned int ms)
 int host_random(void *buf, size_t n)
 {
 	return getrandom(buf, n, 0) == (ssize_t)n ? 0 : EIO;
+}
+
+unsigned int host_cpus(void)
+{
+	long n = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return n > 0 ? n : 1;
+}
+
+uint64_t host_free_kib(void)
+{
+	long pages = sysconf(_SC_AVPHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+
+	return pages > 0 ? (uint64_t)pages * size / 1024 : 0;
+}
+
+char *host_read_file(const char *path)
+{
+	FILE *f = fopen(path, "re");
+	char *text;
+	size_t n;
+
+	if (!f)
+		return NULL;
+	text = xcalloc(1, MAX_FILE + 1);
+	n = fread(text, 1, MAX_FILE, f);
+	text[n] = '\0';
+	if (ferror(f)) {
+		free(text);
+		text = NULL;
+	}
+	fclose(f);
+	return text;
 }
 
 char *host_read_line(const char *path)

@@ -20,6 +20,13 @@ int host_wait_readable(int fd, unsigned int ms);
 /* Lets SIGINT and SIGTERM end a wait, so that work half done can be undone. */
 void host_catch_signals(void);
 
+/* Processors online in this domain, and memory that is free. */
+unsigned int host_cpus(void);
+uint64_t host_free_kib(void);
+
+/* A text file up to 1 MiB, or NULL. */
+char *host_read_file(const char *path);
+
 /* 0 or an errno. */
 int host_random(void *buf, size_t n);
 

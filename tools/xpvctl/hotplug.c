@@ -118,7 +118,7 @@ out:
 	return rc;
 }
 
-static void explain_node(struct ctx *c, const char *side, char *dir)
+static void explain_node(struct ctx *c, const char *side, const char *dir)
 {
 	char *raw = store_get(&c->store, dir, "error");
 	char *shown = text_escape(raw, 4 * TEXT_SHOWN);
@@ -127,16 +127,11 @@ static void explain_node(struct ctx *c, const char *side, char *dir)
 		complain(c, "%s reports: %s", side, shown);
 	free(shown);
 	free(raw);
-	free(dir);
 }
 
-void explain_errors(struct ctx *c, const struct dev_id *id, const struct paths *p)
+void explain_errors(struct ctx *c, const struct paths *p)
 {
-	const char *class = class_name(id->kind->class);
-
 	explain_script(c, p);
-	explain_node(c, "backend", xasprintf("/local/domain/%u/error/backend/%s/%u/%u", id->back,
-					     id->kind->name, id->front, id->devid));
-	explain_node(c, "frontend", xasprintf("/local/domain/%u/error/device/%s/%u", id->front,
-					      class, id->devid));
+	explain_node(c, "backend", p->back_error);
+	explain_node(c, "frontend", p->front_error);
 }

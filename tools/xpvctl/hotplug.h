@@ -22,6 +22,6 @@ int hotplug_run(struct ctx *c, const struct dev_id *id, const struct paths *p,
 		enum hotplug_action action);
 
 /* Prints hotplug-error and both ends' error nodes, if there are any. */
-void explain_errors(struct ctx *c, const struct dev_id *id, const struct paths *p);
+void explain_errors(struct ctx *c, const struct paths *p);
 
 #endif

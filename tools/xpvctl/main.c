@@ -88,6 +88,8 @@ static const struct command commands[] = {
 	  "why a device is not connected, and what to do", NULL },
 	{ "check", cmd_check, OPT_JSON | OPT_REPAIR, true, "",
 	  "what is left of devices and domains that are gone", NULL },
+	{ "budget", cmd_budget, OPT_JSON, false, "CONFIG",
+	  "what the vif and disk lines of an xl configuration need, against limits", NULL },
 	{ "attach", cmd_attach, OPT_JSON | OPT_TIMEOUT | OPT_NO_WAIT | OPT_NO_SCRIPT, true,
 	  "vif DOM [KEY=VALUE...] | vbd DOM params=PATH vdev=NAME [KEY=VALUE...]",
 	  "make a device and wait until it is connected", attach_help },
