@@ -36,6 +36,7 @@ struct fake_store {
 	unsigned int fail_after;	/* the n-th change fails with ENOSPC; 0: none */
 	const char *deny;		/* paths starting so may not be read */
 	unsigned int watches;		/* set now */
+	const char *const *events;	/* paths that changed, NULL at the end */
 	unsigned int reads;		/* requests that only look, so far */
 };
 

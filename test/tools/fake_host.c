@@ -10,6 +10,7 @@
 
 #include "fake.h"
 #include "text.h"
+#include "top.h"
 
 struct fake_host fake_host;
 
@@ -38,6 +39,36 @@ int host_wait_readable(int fd, unsigned int ms)
 	if (fake_host.on_wait)
 		fake_host.on_wait();
 	return 0;
+}
+
+uint64_t host_wall_ms(void)
+{
+	return 1000000 + fake_host.now_ms;
+}
+
+bool screen_open(void)
+{
+	return false;
+}
+
+bool screen_is_utf8(void)
+{
+	return false;
+}
+
+void screen_draw(const struct top *t)
+{
+	(void)t;
+}
+
+bool screen_wait(unsigned int ms)
+{
+	(void)ms;
+	return true;
+}
+
+void screen_close(void)
+{
 }
 
 void host_pause_ms(unsigned int ms)

@@ -449,7 +449,17 @@ int xs_fileno(struct xs_handle *h)
 
 char **xs_check_watch(struct xs_handle *h)
 {
+	const char *path;
+	char **event;
+
 	(void)h;
-	errno = EAGAIN;
-	return NULL;
+	if (!fake_store.events || !*fake_store.events) {
+		errno = EAGAIN;
+		return NULL;
+	}
+	path = *fake_store.events++;
+	event = xcalloc(1, 2 * sizeof(*event) + strlen(path) + 1);
+	event[XS_WATCH_PATH] = strcpy((char *)(event + 2), path);
+	event[XS_WATCH_TOKEN] = event[XS_WATCH_PATH];
+	return event;
 }

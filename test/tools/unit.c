@@ -25,6 +25,9 @@ static const struct {
 	{ "explain", explain_cases },
 	{ "check", check_cases },
 	{ "budget", budget_cases },
+	{ "top", top_cases },
+	{ "watch", watch_cases },
+	{ "set", set_cases },
 };
 
 static bool ok_so_far;

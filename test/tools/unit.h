@@ -18,6 +18,7 @@ struct unit_case {
 extern const struct unit_case text_cases[], vdev_cases[], spec_cases[], list_cases[];
 extern const struct unit_case format_cases[], attach_cases[], detach_cases[];
 extern const struct unit_case explain_cases[], check_cases[], budget_cases[];
+extern const struct unit_case top_cases[], watch_cases[], set_cases[];
 
 void unit_check(bool ok, const char *file, int line, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -6,6 +6,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "device.h"
 #include "text.h"
@@ -28,6 +29,51 @@ static void load_driver(const char *dir, struct device *d)
 	free(module);
 }
 
+static void add_counter(struct device *d, const char *name, uint64_t value)
+{
+	struct counter *k;
+
+	d->counters = xgrow(d->counters, d->nr_counters + 1, sizeof(*d->counters));
+	k = &d->counters[d->nr_counters++];
+	snprintf(k->name, sizeof(k->name), "%s", name);
+	k->value = value;
+}
+
+static bool has_counter(const struct device *d, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr_counters; i++)
+		if (!strcmp(d->counters[i].name, name))
+			return true;
+	return false;
+}
+
+/* What any interface counts; what it receives is what the guest transmits. */
+static void add_traffic(const char *ifname, struct device *d)
+{
+	static const struct {
+		const char *name, *file;
+	} rows[] = {
+		{ "tx_bytes", "rx_bytes" }, { "tx_packets", "rx_packets" },
+		{ "rx_bytes", "tx_bytes" }, { "rx_packets", "tx_packets" },
+	};
+	char *path, *line;
+	uint64_t value;
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		if (has_counter(d, rows[i].name))
+			continue;
+		path = xasprintf("/sys/class/net/%s/statistics/%s", ifname, rows[i].file);
+		line = host_read_line(path);
+		if (text_u64(line, UINT64_MAX, &value))
+			add_counter(d, rows[i].name, value);
+		free(line);
+		free(path);
+	}
+}
+
 static void load_net(struct store *st, const struct paths *p, struct device *d)
 {
 	char *ifname = store_get(st, p->back, "vifname");
@@ -35,7 +81,11 @@ static void load_net(struct store *st, const struct paths *p, struct device *d)
 	/* The hotplug script has renamed the interface if there is a name. */
 	if (!ifname)
 		ifname = xasprintf("vif%u.%u", d->id.front, d->id.devid);
-	d->nr_counters = host_net_counters(ifname, &d->counters);
+	/* The name is a key in the store: it may not lead elsewhere. */
+	if (!strchr(ifname, '/')) {
+		d->nr_counters = host_net_counters(ifname, &d->counters);
+		add_traffic(ifname, d);
+	}
 	free(ifname);
 }
 
@@ -43,15 +93,10 @@ static void load_counter_file(const char *dir, const char *name, struct device *
 {
 	char *path = xasprintf("%s/%s", dir, name);
 	char *line = host_read_line(path);
-	struct counter *k;
 	uint64_t value;
 
-	if (text_u64(line, UINT64_MAX, &value)) {
-		d->counters = xgrow(d->counters, d->nr_counters + 1, sizeof(*d->counters));
-		k = &d->counters[d->nr_counters++];
-		snprintf(k->name, sizeof(k->name), "%s", name);
-		k->value = value;
-	}
+	if (text_u64(line, UINT64_MAX, &value))
+		add_counter(d, name, value);
 	free(line);
 	free(path);
 }

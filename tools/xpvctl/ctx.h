@@ -20,7 +20,10 @@ struct options {
 	bool no_script;
 	bool force;
 	bool repair;
+	bool once;
+	bool timeout_given;
 	unsigned int timeout_ms;
+	unsigned int interval_ms;
 };
 
 struct ctx {
@@ -50,6 +53,10 @@ int cmd_show(struct ctx *c, int argc, char **argv);
 int cmd_explain(struct ctx *c, int argc, char **argv);
 int cmd_check(struct ctx *c, int argc, char **argv);
 int cmd_budget(struct ctx *c, int argc, char **argv);
+int cmd_set(struct ctx *c, int argc, char **argv);
+int cmd_watch(struct ctx *c, int argc, char **argv);
+int cmd_top(struct ctx *c, int argc, char **argv);
+int cmd_export(struct ctx *c, int argc, char **argv);
 int cmd_attach(struct ctx *c, int argc, char **argv);
 int cmd_detach(struct ctx *c, int argc, char **argv);
 

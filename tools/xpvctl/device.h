@@ -96,6 +96,9 @@ void errors_remove(struct store *st, const struct paths *p);
 /* A state key as a number; missing or malformed reads as Unknown. */
 unsigned int read_state(struct store *st, const char *dir);
 
+/* set.c: the keys of "set", for help texts. */
+void set_help(FILE *out);
+
 /* find.c */
 
 /* Every device of every domain, sorted; the caller frees. */
@@ -113,6 +116,9 @@ int domain_find(struct ctx *c, const char *word, unsigned int *domid);
  * "vbd-1-51712": @domain is a copy the caller frees. False when malformed.
  */
 bool device_parse(const char *word, char **domain, enum dev_class *class, unsigned int *devid);
+
+/* The device a word names. XPV_USAGE or XPV_NOT_FOUND is complained about. */
+int device_of_word(struct ctx *c, const char *word, struct dev_id *id);
 
 /* format.c */
 void format_table(FILE *out, const struct device *list, size_t n);

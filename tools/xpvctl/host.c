@@ -35,6 +35,14 @@ uint64_t host_now_ms(void)
 	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
 }
 
+uint64_t host_wall_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return ts.tv_sec * 1000ull + ts.tv_nsec / 1000000;
+}
+
 void host_pause_ms(unsigned int ms)
 {
 	struct timespec ts = { ms / 1000, ms % 1000 * 1000000l };

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 uint64_t host_now_ms(void);
+uint64_t host_wall_ms(void);	/* since 1970 */
 void host_pause_ms(unsigned int ms);
 
 /* 0 when readable or when @ms have passed, EINTR by a signal, or an errno. */

@@ -49,16 +49,19 @@ int cmd_list(struct ctx *c, int argc, char **argv)
 	return XPV_OK;
 }
 
-static int show(struct ctx *c, const char *word, unsigned int front, enum dev_class class,
-		unsigned int devid)
+int cmd_show(struct ctx *c, int argc, char **argv)
 {
 	struct dev_id id;
 	struct device d;
+	int rc;
 
-	if (device_find(c, class, front, devid, &id)) {
-		complain(c, "no device %s", word);
-		return XPV_NOT_FOUND;
+	if (argc != 1) {
+		complain(c, "show takes one device");
+		return XPV_USAGE;
 	}
+	rc = device_of_word(c, argv[0], &id);
+	if (rc)
+		return rc;
 	device_load(c, &id, DETAIL_COUNTERS, &d);
 	if (c->opt.json) {
 		format_json(c->out, &d, 1);
@@ -68,24 +71,4 @@ static int show(struct ctx *c, const char *word, unsigned int front, enum dev_cl
 	}
 	device_free(&d);
 	return XPV_OK;
-}
-
-int cmd_show(struct ctx *c, int argc, char **argv)
-{
-	unsigned int front, devid;
-	enum dev_class class;
-	char *domain;
-	int rc;
-
-	if (argc != 1 || !device_parse(argv[0], &domain, &class, &devid)) {
-		complain(c, "show takes one device: DOM/vif/0, DOM/xvda, vif1.0, vbd-1-51712");
-		return XPV_USAGE;
-	}
-	rc = XPV_OK;
-	if (!text_u32(domain, MAX_DOMID, &front))
-		rc = domain_find(c, domain, &front);
-	if (!rc)
-		rc = show(c, argv[0], front, class, devid);
-	free(domain);
-	return rc;
 }

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ctx.h"
+#include "device.h"
 #include "spec.h"
 #include "text.h"
 #include "version.h"
@@ -24,6 +25,8 @@ enum option_bit {
 	OPT_FORCE = 1 << 5,
 	OPT_HELP = 1 << 6,
 	OPT_REPAIR = 1 << 7,
+	OPT_ONCE = 1 << 8,
+	OPT_INTERVAL = 1 << 9,
 };
 
 struct option_row {
@@ -42,6 +45,8 @@ static const struct option_row option_rows[] = {
 	{ OPT_NO_SCRIPT, 0, "no-script", NULL, "run no hotplug script" },
 	{ OPT_FORCE, 'f', "force", NULL, "frontend first, and go on after time-outs" },
 	{ OPT_REPAIR, 'r', "repair", NULL, "remove what can be removed" },
+	{ OPT_ONCE, '1', "once", NULL, "one look at the rates, then end" },
+	{ OPT_INTERVAL, 'i', "interval", "SECONDS", "between two looks, 1 to 3600 (1)" },
 	{ OPT_HELP, 'h', "help", NULL, "this text" },
 };
 
@@ -90,6 +95,14 @@ static const struct command commands[] = {
 	  "what is left of devices and domains that are gone", NULL },
 	{ "budget", cmd_budget, OPT_JSON, false, "CONFIG",
 	  "what the vif and disk lines of an xl configuration need, against limits", NULL },
+	{ "top", cmd_top, OPT_JSON | OPT_ONCE | OPT_INTERVAL, true, "",
+	  "rates of every device, live", NULL },
+	{ "watch", cmd_watch, OPT_JSON | OPT_TIMEOUT, true, "",
+	  "changes of states, script results and errors as they come", NULL },
+	{ "export", cmd_export, 0, true, "",
+	  "states and counters of every device as Prometheus text", NULL },
+	{ "set", cmd_set, 0, true, "DOM/vif/N | vifD.N KEY=VALUE...",
+	  "change a running device", set_help },
 	{ "attach", cmd_attach, OPT_JSON | OPT_TIMEOUT | OPT_NO_WAIT | OPT_NO_SCRIPT, true,
 	  "vif DOM [KEY=VALUE...] | vbd DOM params=PATH vdev=NAME [KEY=VALUE...]",
 	  "make a device and wait until it is connected", attach_help },
@@ -162,10 +175,20 @@ static int cmd_help(struct ctx *c, int argc, char **argv)
 	return XPV_OK;
 }
 
-static bool set_option(struct ctx *c, enum option_bit bit, const char *value)
+static bool parse_seconds(struct ctx *c, const char *name, const char *value, unsigned int *ms)
 {
 	unsigned int seconds;
 
+	if (!text_u32(value, MAX_TIMEOUT_S, &seconds) || !seconds) {
+		complain(c, "--%s = \"%s\": 1 to %u expected", name, value, MAX_TIMEOUT_S);
+		return false;
+	}
+	*ms = seconds * 1000;
+	return true;
+}
+
+static bool set_option(struct ctx *c, enum option_bit bit, const char *value)
+{
 	switch (bit) {
 	case OPT_JSON:
 		c->opt.json = true;
@@ -174,11 +197,12 @@ static bool set_option(struct ctx *c, enum option_bit bit, const char *value)
 		c->opt.verbose = true;
 		break;
 	case OPT_TIMEOUT:
-		if (!text_u32(value, MAX_TIMEOUT_S, &seconds) || !seconds) {
-			complain(c, "--timeout = \"%s\": 1 to %u expected", value, MAX_TIMEOUT_S);
-			return false;
-		}
-		c->opt.timeout_ms = seconds * 1000;
+		c->opt.timeout_given = true;
+		return parse_seconds(c, "timeout", value, &c->opt.timeout_ms);
+	case OPT_INTERVAL:
+		return parse_seconds(c, "interval", value, &c->opt.interval_ms);
+	case OPT_ONCE:
+		c->opt.once = true;
 		break;
 	case OPT_NO_WAIT:
 		c->opt.no_wait = true;
@@ -275,6 +299,7 @@ int main(int argc, char **argv)
 		.out = stdout,
 		.err = stderr,
 		.opt.timeout_ms = DEFAULT_TIMEOUT_S * 1000,
+		.opt.interval_ms = 1000,
 	};
 	const struct command *cmd;
 

@@ -212,6 +212,38 @@ void store_abort(struct store *st)
 	st->tx = XBT_NULL;
 }
 
+int store_watch(struct store *st, const char *path)
+{
+	return xs_watch(st->xs, path, "xpvctl") ? 0 : errno;
+}
+
+void store_unwatch(struct store *st, const char *path)
+{
+	xs_unwatch(st->xs, path, "xpvctl");
+}
+
+int store_event(struct store *st, unsigned int ms, char **path)
+{
+	uint64_t end = host_now_ms() + ms, now;
+	char **event;
+	int r;
+
+	for (;;) {
+		event = xs_check_watch(st->xs);
+		if (event) {
+			*path = xstrdup(event[XS_WATCH_PATH]);
+			free(event);
+			return 0;
+		}
+		now = host_now_ms();
+		if (now >= end)
+			return ETIMEDOUT;
+		r = host_wait_readable(xs_fileno(st->xs), end - now);
+		if (r)
+			return r;
+	}
+}
+
 /* Takes every event that waits; what changed is read again anyway. */
 static void drain_events(struct store *st)
 {

@@ -70,6 +70,13 @@ int store_begin(struct store *st);
 int store_commit(struct store *st);
 void store_abort(struct store *st);
 
+/* 0 or an errno. Every change below @path is an event from then on. */
+int store_watch(struct store *st, const char *path);
+void store_unwatch(struct store *st, const char *path);
+
+/* 0 and the path that changed, for the caller to free; ETIMEDOUT; EINTR; errno. */
+int store_event(struct store *st, unsigned int ms, char **path);
+
 /* What a condition says about going on waiting. */
 enum wait_verdict { WAIT_MORE, WAIT_DONE, WAIT_FAILED };
 
