@@ -27,7 +27,7 @@ modules: ## the five modules for the running kernel, or KDIR=/path/to/headers
 
 .PHONY: tools
 tools: ## xpvctl, into build/tools
-	@scripts/need.sh gcc libxen-dev libjansson-dev
+	@scripts/need.sh gcc libxen-dev libjansson-dev libncurses-dev pkgconf
 	$(MAKE) -C tools/xpvctl
 
 .PHONY: install
@@ -67,7 +67,7 @@ lint: ## style, sizes, includes, documents, scripts (L=name: one check)
 
 .PHONY: tools-check
 tools-check: ## xpvctl against a store in memory, under ASAN and UBSAN
-	@scripts/need.sh gcc libxen-dev libjansson-dev
+	@scripts/need.sh gcc libxen-dev libjansson-dev libncurses-dev pkgconf
 	$(MAKE) -C tools/xpvctl check
 
 .PHONY: kunit

@@ -8,6 +8,20 @@ _xpvctl_domains()
 	xpvctl list 2>/dev/null | awk 'NR > 1 { print $1; if ($2 != "-") print $2 }' | sort -u
 }
 
+# The lines between "Commands:" and the next empty one.
+_xpvctl_commands()
+{
+	xpvctl help 2>/dev/null | awk '/^Commands:/ { on = 1; next } !NF { on = 0 } on { print $1 }'
+}
+
+# Every device by the name its kernel gives it.
+_xpvctl_names()
+{
+	xpvctl list 2>/dev/null | awk '
+		NR > 1 && $3 == "vif" { print $1 "/vif/" $4 }
+		NR > 1 && $3 != "vif" && $2 != "-" { print $2 "/" $3 }'
+}
+
 # The second column of the help's option lines, and the keys of its tables.
 _xpvctl_options()
 {
@@ -36,7 +50,7 @@ _xpvctl_positional()
 
 	for ((i = 2; i < COMP_CWORD; i++)); do
 		case ${COMP_WORDS[i]} in
-		-t | --timeout) ((i++)) ;;
+		-t | --timeout | -i | --interval) ((i++)) ;;
 		-*) ;;
 		*) echo "${COMP_WORDS[i]}" ;;
 		esac
@@ -49,7 +63,10 @@ _xpvctl_words()
 
 	mapfile -t words < <(_xpvctl_positional)
 	case $command:${#words[@]} in
-	help:0) echo list show explain check attach detach version ;;
+	help:0) _xpvctl_commands ;;
+	show:0 | explain:0 | set:0) _xpvctl_names ;;
+	set:*) echo rate= ;;
+	budget:0) compgen -f -- "$2" ;;
 	list:0) _xpvctl_domains ;;
 	attach:0 | detach:0) echo vif vbd ;;
 	attach:1 | detach:1) _xpvctl_domains ;;
@@ -63,11 +80,11 @@ _xpvctl()
 	local current=${COMP_WORDS[COMP_CWORD]} candidates
 
 	if ((COMP_CWORD == 1)); then
-		candidates='list show explain check attach detach version help'
+		candidates=$(_xpvctl_commands)
 	elif [[ $current == -* ]]; then
 		candidates=$(_xpvctl_options "${COMP_WORDS[1]}")
 	else
-		candidates=$(_xpvctl_words "${COMP_WORDS[1]}")
+		candidates=$(_xpvctl_words "${COMP_WORDS[1]}" "$current")
 	fi
 	mapfile -t COMPREPLY < <(compgen -W "$candidates" -- "$current")
 	if [[ ${COMPREPLY[0]-} == *= ]]; then
