@@ -113,7 +113,8 @@ static void leftovers(void)
 	CHECK_TEXT(fake_get("/local/domain/1/device/vif/0/state"), "4");
 	CHECK_TEXT(fake_get("/local/domain/0/backend/vif/1/0/state"), "4");
 	CHECK(!fake_get("/local/domain/1/device/vif/3"));
-	CHECK(!fake_get("/local/domain/0/error/backend/vif/9"));
+	CHECK(!fake_get("/local/domain/0/error/backend"));
+	CHECK(fake_get("/local/domain/0/error"));
 }
 
 static void finish(void)

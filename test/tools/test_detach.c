@@ -91,13 +91,15 @@ static void old_errors_go(void)
 	put_device();
 	fake_put("/local/domain/0/error/backend/vif/3/0/error", "22 old");
 	fake_put("/local/domain/3/error/device/vif/0/error", "22 old");
-	fake_put("/local/domain/3/error/device/vif/1/error", "22 another's");
+	fake_put("/local/domain/3/error/device/vbd/1/error", "22 another's");
 	fake_host.on_wait = answers;
 	capture_start(&cap);
 	CHECK_INT(run(&cap, cmd_detach, "vif", "3", "0", NULL), 0);
-	CHECK(!fake_get("/local/domain/0/error"));
-	CHECK(!fake_get("/local/domain/3/error/device/vif/0"));
-	CHECK(fake_get("/local/domain/3/error/device/vif/1/error"));
+	CHECK(!fake_get("/local/domain/0/error/backend"));
+	CHECK(!fake_get("/local/domain/3/error/device/vif"));
+	CHECK(fake_get("/local/domain/3/error/device/vbd/1/error"));
+	/* Made by the toolstack for the guest to write into. */
+	CHECK(fake_get("/local/domain/0/error"));
 	capture_free(&cap);
 }
 

@@ -63,8 +63,10 @@ static int repair(struct ctx *c, const struct finding *f)
 		free(path);
 		return rc;
 	case FOUND_DOMAIN:
-	case FOUND_ERROR:
 		return remove_path(c, f->what, 0);
+	case FOUND_ERROR:
+		/* Also "vbd" and "backend" when empty, but never "error" itself. */
+		return remove_path(c, f->what, 2);
 	case FOUND_BACKEND:
 	case FOUND_FRONTEND:
 	case FOUND_HALF:

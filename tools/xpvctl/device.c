@@ -44,10 +44,11 @@ void dev_label(const struct dev_id *id, char *label, size_t size)
 
 void errors_remove(struct store *st, const struct paths *p)
 {
+	/* "error" itself stays: the toolstack made it, with the guest's rights. */
 	if (store_exists(st, p->front_error))
-		store_remove(st, p->front_error, 3);
+		store_remove(st, p->front_error, 2);
 	if (store_exists(st, p->back_error))
-		store_remove(st, p->back_error, 4);
+		store_remove(st, p->back_error, 3);
 }
 
 unsigned int read_state(struct store *st, const char *dir)
