@@ -175,7 +175,10 @@ static void frontend(void)
 	f.front.error = "28 granting access to ring";
 	expect(&f, REASON_LIMIT_GRANTS, "granting");
 	f.front.error = NULL;
-	f.grants_full = true;
+	f.grant_frames = 63;
+	f.max_grant_frames = 64;
+	expect(&f, REASON_NO_FRONTEND_DRIVER, NULL);
+	f.grant_frames = 64;
 	expect(&f, REASON_LIMIT_GRANTS, NULL);
 	f.front.domain = DOMAIN_PAUSED;
 	expect(&f, REASON_GUEST_PAUSED, NULL);
@@ -239,6 +242,8 @@ static void network(void)
 	expect(&f, REASON_NO_BRIDGE, "a port of xenbr1");
 	f.netdev_up = false;
 	expect(&f, REASON_VIF_DOWN, NULL);
+	f.back.error = "22 mapping shared-frames 99999/99998 port tx 999";
+	expect(&f, REASON_BACKEND_ERROR, "mapping");
 	f.netdev = false;
 	expect(&f, REASON_NONE, NULL);
 }

@@ -370,6 +370,30 @@ static void show_not_found(void)
 	capture_free(&cap);
 }
 
+static void show_adds(void)
+{
+	static const char *const files[] = {
+		"/sys/class/net/vif1.0/mtu", "1400", "/sys/class/net/vif1.0/operstate", "up",
+		"/sys/class/net/br0/mtu", "1500", NULL,
+	};
+	static const char *const links[] = { "/sys/class/net/vif1.0/master", "br0", NULL };
+	struct capture cap;
+
+	domains();
+	put_vif();
+	fake_host.files = files;
+	fake_host.links = links;
+	fake_host.grant_frames = 3;
+	capture_start(&cap);
+	CHECK_INT(run(&cap, cmd_show, "vif1.0", NULL), 0);
+	CHECK_HAS(cap.out, "explain: E-");
+	CHECK_HAS(cap.out, "grant frames of the guest: 3 of 64, 512 grants each\n");
+	CHECK_HAS(cap.out, "event channels: 4\n");
+	CHECK_HAS(cap.out, "mtu of the vif: 1400\nmtu of its bridge: 1500\n");
+	CHECK_HAS(cap.out, "mtu key of the frontend: -\n");
+	capture_free(&cap);
+}
+
 /* 50 domains with 8 devices each: all there, each once. */
 static void fifty_domains(void)
 {
@@ -437,6 +461,7 @@ const struct unit_case list_cases[] = {
 	{ "stock_counters", stock_counters },
 	{ "own_domain_only", own_domain_only },
 	{ "show_not_found", show_not_found },
+	{ "show_adds", show_adds },
 	{ "fifty_domains", fifty_domains },
 	{ "few_requests", few_requests },
 	{ }

@@ -48,6 +48,14 @@ struct feature {
 	char *text;		/* escaped */
 };
 
+/* What "show" adds; 0 and NULL: not known. */
+struct device_more {
+	const char *code;	/* of explain's verdict */
+	unsigned int grant_frames, max_grant_frames;
+	unsigned int event_channels;
+	unsigned int mtu_vif, mtu_bridge, mtu_back, mtu_front;
+};
+
 struct device {
 	struct dev_id id;
 	char label[16];
@@ -65,6 +73,7 @@ struct device {
 	size_t nr_counters;
 	char **notes;		/* what is wrong with its keys, escaped */
 	size_t nr_notes;
+	const struct device_more *more;	/* the caller's; NULL: only for show */
 };
 
 /* How much of a device is read: each step costs requests to the store. */

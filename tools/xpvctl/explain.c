@@ -206,7 +206,7 @@ static enum reason check_frontend(const struct facts *f, char **detail)
 		return REASON_GUEST_PAUSED;
 	if (f->front.state != STATE_INITIALISING)
 		return REASON_NONE;
-	if (f->grants_full) {
+	if (f->max_grant_frames && f->grant_frames >= f->max_grant_frames) {
 		*detail = xstrdup("the guest's grant table has its largest size");
 		return REASON_LIMIT_GRANTS;
 	}
@@ -243,6 +243,9 @@ static enum reason check_network(const struct facts *f, char **detail)
 {
 	if (!f->netdev)
 		return REASON_NONE;
+	/* The stock backend says Connected also when it could not map the rings. */
+	if (!f->netdev_up && f->back.error)
+		return check_errors(f, detail);
 	if (!f->netdev_up)
 		return REASON_VIF_DOWN;
 	if (f->bridge && (!f->master || strcmp(f->master, f->bridge))) {

@@ -99,7 +99,7 @@ struct facts {
 	char *missing_key;	/* of the frontend's, "key" */
 	char *bad_key;		/* "key = value: limits" */
 	char *holders;		/* who may hold a dead domain's pages */
-	bool grants_full;	/* the guest's grant table is at its limit */
+	unsigned int grant_frames, max_grant_frames;	/* of the guest; 0: not known */
 	/* of a connected vif with its backend here */
 	bool netdev;		/* there is one to look at */
 	bool netdev_up;

@@ -179,14 +179,14 @@ static void load_netdev(struct ctx *c, const struct paths *p, struct facts *f)
 
 static void load_domains(struct ctx *c, struct facts *f)
 {
-	unsigned int frames, max;
-
 	f->front.domain = load_domain(c, f->id.front);
 	f->back.domain = load_domain(c, f->id.back);
 	if (f->front.domain == DOMAIN_DYING)
 		f->holders = holders_text(f->id.front);
-	if (!host_grant_frames(f->id.front, &frames, &max))
-		f->grants_full = max && frames >= max;
+	if (host_grant_frames(f->id.front, &f->grant_frames, &f->max_grant_frames)) {
+		f->grant_frames = 0;
+		f->max_grant_frames = 0;
+	}
 }
 
 void facts_load(struct ctx *c, const struct dev_id *id, struct facts *f)

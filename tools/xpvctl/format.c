@@ -21,6 +21,9 @@ static const char *const titles[NR_COLUMNS] = {
 	"FEATURES",
 };
 
+/* Entries of a page of a grant table, version 1. */
+#define GRANTS_A_FRAME 512
+
 /* Columns a peer's words could blow up. */
 #define MAX_CELL 16
 
@@ -161,6 +164,30 @@ static const char *or_dash(const char *s)
 	return s && *s ? s : "-";
 }
 
+static void print_number(FILE *out, const char *name, unsigned int value)
+{
+	if (value)
+		fprintf(out, "%s: %u\n", name, value);
+	else
+		fprintf(out, "%s: -\n", name);
+}
+
+static void format_more(FILE *out, const struct device *d)
+{
+	const struct device_more *m = d->more;
+
+	fprintf(out, "explain: %s\n", m->code);
+	fprintf(out, "grant frames of the guest: %u of %u, %u grants each\n", m->grant_frames,
+		m->max_grant_frames, GRANTS_A_FRAME);
+	print_number(out, "event channels", m->event_channels);
+	if (d->id.kind->class != CLASS_VIF)
+		return;
+	print_number(out, "mtu of the vif", m->mtu_vif);
+	print_number(out, "mtu of its bridge", m->mtu_bridge);
+	print_number(out, "mtu key of the backend", m->mtu_back);
+	print_number(out, "mtu key of the frontend", m->mtu_front);
+}
+
 void format_details(FILE *out, const struct device *d)
 {
 	const struct feature *f;
@@ -184,6 +211,8 @@ void format_details(FILE *out, const struct device *d)
 		else
 			fprintf(out, "%s: %" PRIu64 "\n", f->name, f->number);
 	}
+	if (d->more)
+		format_more(out, d);
 }
 
 static json_t *json_text(const char *s)
@@ -214,6 +243,21 @@ static json_t *json_end(bool there, unsigned int state, unsigned int domid)
 	return o;
 }
 
+static json_t *json_more(const struct device_more *m)
+{
+	json_t *o = json_object();
+
+	json_object_set_new(o, "explain", json_string(m->code));
+	json_object_set_new(o, "grant-frames", json_integer(m->grant_frames));
+	json_object_set_new(o, "max-grant-frames", json_integer(m->max_grant_frames));
+	json_object_set_new(o, "event-channels", json_integer(m->event_channels));
+	json_object_set_new(o, "mtu-vif", json_integer(m->mtu_vif));
+	json_object_set_new(o, "mtu-bridge", json_integer(m->mtu_bridge));
+	json_object_set_new(o, "mtu-backend-key", json_integer(m->mtu_back));
+	json_object_set_new(o, "mtu-frontend-key", json_integer(m->mtu_front));
+	return o;
+}
+
 static json_t *json_device(const struct device *d)
 {
 	json_t *o = json_object(), *features = json_object();
@@ -240,6 +284,8 @@ static json_t *json_device(const struct device *d)
 	json_object_set_new(o, "features", features);
 	json_object_set_new(o, "counters", counters);
 	json_object_set_new(o, "notes", notes);
+	if (d->more)
+		json_object_set_new(o, "more", json_more(d->more));
 	return o;
 }
 

@@ -3,8 +3,9 @@
  * list.c: the commands that only look: "list" and "show".
  */
 #include <stdlib.h>
+#include <string.h>
 
-#include "device.h"
+#include "explain.h"
 #include "text.h"
 
 static void print_list(struct ctx *c, const struct device *list, size_t n)
@@ -49,8 +50,42 @@ int cmd_list(struct ctx *c, int argc, char **argv)
 	return XPV_OK;
 }
 
+static uint64_t feature(const struct device *d, const char *name)
+{
+	size_t i;
+
+	for (i = 0; i < d->nr_features; i++)
+		if (!strcmp(d->features[i].name, name))
+			return d->features[i].number;
+	return 0;
+}
+
+/* What costs more requests than a list can afford. */
+static void load_more(struct ctx *c, const struct device *d, struct device_more *more)
+{
+	unsigned int queues = feature(d, "queues");
+	struct verdict v;
+	struct facts f;
+
+	facts_load(c, &d->id, &f);
+	v = explain_decide(&f);
+	*more = (struct device_more){
+		.code = reason_rows[v.reason].code,
+		.grant_frames = f.grant_frames,
+		.max_grant_frames = f.max_grant_frames,
+		.event_channels = feature(d, "split") ? 2 * queues : queues,
+		.mtu_vif = f.mtu,
+		.mtu_bridge = f.bridge_mtu,
+		.mtu_back = f.store_mtu,
+		.mtu_front = f.guest_mtu,
+	};
+	free(v.detail);
+	facts_free(&f);
+}
+
 int cmd_show(struct ctx *c, int argc, char **argv)
 {
+	struct device_more more;
 	struct dev_id id;
 	struct device d;
 	int rc;
@@ -63,6 +98,8 @@ int cmd_show(struct ctx *c, int argc, char **argv)
 	if (rc)
 		return rc;
 	device_load(c, &id, DETAIL_COUNTERS, &d);
+	load_more(c, &d, &more);
+	d.more = &more;
 	if (c->opt.json) {
 		format_json(c->out, &d, 1);
 	} else {
