@@ -174,6 +174,13 @@ static void frontend(void)
 	expect(&f, REASON_FRONTEND_ERROR, "sectors");
 	f.front.error = "28 granting access to ring";
 	expect(&f, REASON_LIMIT_GRANTS, "granting");
+	f.front.error = "28 connecting";
+	expect(&f, REASON_FRONTEND_ERROR, "connecting");
+	f.front.state = STATE_CLOSING;
+	f.grant_frames = 64;
+	f.max_grant_frames = 64;
+	expect(&f, REASON_LIMIT_GRANTS, "connecting");
+	f.front.state = STATE_INITIALISING;
 	f.front.error = NULL;
 	f.grant_frames = 63;
 	f.max_grant_frames = 64;

@@ -130,11 +130,17 @@ static bool mentions(const char *text, const char *a, const char *b)
 	return strcasestr(text, a) || strcasestr(text, b);
 }
 
+static bool grants_full(const struct facts *f)
+{
+	return f->max_grant_frames && f->grant_frames >= f->max_grant_frames;
+}
+
 /*
  * Drivers write "ERRNO words"; only what runs out of a limit says 28 (no
- * space) or 12 (no memory) together with the thing that ran out.
+ * space) or 12 (no memory) together with the thing that ran out, or with a
+ * grant table that cannot grow.
  */
-static enum reason reason_of_error(const char *error, enum reason other)
+static enum reason reason_of_error(const struct facts *f, const char *error, enum reason other)
 {
 	unsigned long number = strtoul(error, NULL, 10);
 
@@ -142,7 +148,8 @@ static enum reason reason_of_error(const char *error, enum reason other)
 		return other;
 	if (mentions(error, "event", "irq"))
 		return REASON_LIMIT_EVENTS;
-	if (mentions(error, "grant", "ring-ref") || mentions(error, "map", "gnttab"))
+	if (mentions(error, "grant", "ring-ref") || mentions(error, "map", "gnttab") ||
+	    (number == 28 && grants_full(f)))
 		return REASON_LIMIT_GRANTS;
 	return other;
 }
@@ -157,11 +164,11 @@ static enum reason check_errors(const struct facts *f, char **detail)
 {
 	if (f->back.error) {
 		*detail = xstrdup(f->back.error);
-		return reason_of_error(f->back.error, REASON_BACKEND_ERROR);
+		return reason_of_error(f, f->back.error, REASON_BACKEND_ERROR);
 	}
 	if (f->front.error) {
 		*detail = xstrdup(f->front.error);
-		return reason_of_error(f->front.error, REASON_FRONTEND_ERROR);
+		return reason_of_error(f, f->front.error, REASON_FRONTEND_ERROR);
 	}
 	return REASON_NONE;
 }
@@ -206,13 +213,13 @@ static enum reason check_frontend(const struct facts *f, char **detail)
 		return REASON_GUEST_PAUSED;
 	if (f->front.state != STATE_INITIALISING)
 		return REASON_NONE;
-	if (f->max_grant_frames && f->grant_frames >= f->max_grant_frames) {
+	if (grants_full(f)) {
 		*detail = xstrdup("the guest's grant table has its largest size");
 		return REASON_LIMIT_GRANTS;
 	}
 	if (f->front.error) {
 		*detail = xstrdup(f->front.error);
-		return reason_of_error(f->front.error, REASON_FRONTEND_ERROR);
+		return reason_of_error(f, f->front.error, REASON_FRONTEND_ERROR);
 	}
 	return REASON_NO_FRONTEND_DRIVER;
 }
