@@ -117,6 +117,31 @@ static void leftovers(void)
 	CHECK(fake_get("/local/domain/0/error"));
 }
 
+/* By kind, then by domain, whatever the order in the store. */
+static void sorted(void)
+{
+	const struct domain_entry xen[] = { { 0 } };
+	struct seen_domain domains[] = { { 9, NULL, "/nine" }, { 7, NULL, "/seven" } };
+	struct seen_thing things[] = {
+		{ .kind = FOUND_THREAD, .front = 5, .name = "thread" },
+		{ .kind = FOUND_ERROR, .front = 6, .name = "error" },
+		{ .kind = FOUND_NETDEV, .front = 8, .name = "netdev" },
+	};
+	const struct picture p = {
+		.xen = (struct domain_entry *)xen, .nr_xen = 1, .domains = domains,
+		.nr_domains = 2, .things = things, .nr_things = 3,
+	};
+	static const char *const want[] = { "/seven", "/nine", "error", "netdev", "thread" };
+	struct findings f;
+	size_t i;
+
+	findings_decide(&p, &f);
+	CHECK_INT(f.n, 5);
+	for (i = 0; i < f.n && i < 5; i++)
+		CHECK_TEXT(f.v[i].what, want[i]);
+	findings_free(&f);
+}
+
 static void finish(void)
 {
 	fake_put("/local/domain/0/backend/vif/1/3/state", "1");
@@ -171,6 +196,7 @@ const struct unit_case check_cases[] = {
 	{ "xen_is_silent", xen_is_silent },
 	{ "zombie", zombie },
 	{ "leftovers", leftovers },
+	{ "sorted", sorted },
 	{ "not_yet_written", not_yet_written },
 	{ "kernel_things", kernel_things },
 	{ "as_json", as_json },

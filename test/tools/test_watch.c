@@ -52,11 +52,11 @@ static void paths(void)
 
 static void go_on(void)
 {
-	static const char *const gone[] = { BACK, NULL };
+	static const char *const gone[] = { "/local/domain/0/backend/vif/1/0", NULL };
 
 	if (fake_host.now_ms != 10)
 		return;
-	fake_remove(BACK);
+	fake_remove(gone[0]);
 	fake_store.events = gone;
 }
 

@@ -176,6 +176,26 @@ static void look_at(struct ctx *c, struct watching *w, const char *path)
 		forget(w, t);
 }
 
+/* A directory that goes is one event, whatever was in it. */
+static void look_below(struct ctx *c, struct watching *w, const char *dir)
+{
+	size_t len = strlen(dir), i = 0, before;
+	char *path;
+
+	while (i < w->n) {
+		if (strncmp(w->v[i].path, dir, len) || w->v[i].path[len] != '/') {
+			i++;
+			continue;
+		}
+		path = xstrdup(w->v[i].path);
+		before = w->n;
+		look_at(c, w, path);
+		/* One forgotten is replaced by the last. */
+		i += w->n == before;
+		free(path);
+	}
+}
+
 /* What is there now is known, not told. */
 static void look_first(struct ctx *c, struct watching *w)
 {
@@ -200,7 +220,7 @@ static void look_first(struct ctx *c, struct watching *w)
 	free(ids);
 }
 
-static int run_watch(struct ctx *c, struct watching *w)
+static int run_watch(struct ctx *c, struct watching *w, const char *root)
 {
 	uint64_t end = host_now_ms() + c->opt.timeout_ms, now = 0;
 	unsigned int ms = 60000;
@@ -213,6 +233,9 @@ static int run_watch(struct ctx *c, struct watching *w)
 		r = store_event(&c->store, ms, &path);
 		if (!r) {
 			look_at(c, w, path);
+			/* The first event is the watch itself. */
+			if (strcmp(path, root))
+				look_below(c, w, path);
 			fflush(c->out);
 			free(path);
 		}
@@ -242,7 +265,7 @@ int cmd_watch(struct ctx *c, int argc, char **argv)
 	} else {
 		host_catch_signals();
 		look_first(c, &w);
-		rc = run_watch(c, &w);
+		rc = run_watch(c, &w, path);
 		store_unwatch(&c->store, path);
 	}
 	while (w.n)
