@@ -71,7 +71,9 @@ static void sums(void)
 	CHECK_INT(rows[BUDGET_EVENTS].need, 8 + 12 + 3);
 	CHECK_INT(rows[BUDGET_MAPTRACK].need, 2 + 1072);
 	CHECK_INT(rows[BUDGET_MEMORY].need, 1536 + 4096);
-	CHECK(!rows[BUDGET_GRANTS].raise);
+	CHECK(!rows[BUDGET_GRANTS].raise && !rows[BUDGET_EVENTS].raise);
+	CHECK(!rows[BUDGET_MAPTRACK].raise && !rows[BUDGET_BACK_EVENTS].raise);
+	CHECK(!rows[BUDGET_MEMORY].raise);
 	free_rows(rows);
 	/* Two CPUs there: two queues of each. */
 	host.cpus = 8;

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "device.h"
 #include "fake.h"
 #include "unit.h"
 
@@ -67,8 +68,22 @@ static void refused(void)
 	expect("vif1.0", "rate=10MB/s", NULL, XPV_FAILED, "cannot write");
 }
 
+/* Help lists what can be set, and nothing else. */
+static void help(void)
+{
+	struct capture cap;
+
+	capture_start(&cap);
+	set_help(cap.c.out);
+	capture_end(&cap);
+	CHECK_HAS(cap.out, "vif rate=");
+	CHECK_LACKS(cap.out, "mtu");
+	capture_free(&cap);
+}
+
 const struct unit_case set_cases[] = {
 	{ "rate", rate },
 	{ "refused", refused },
+	{ "help", help },
 	{ }
 };

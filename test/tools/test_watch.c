@@ -64,6 +64,7 @@ static void changes(void)
 {
 	static const char *const events[] = {
 		"/local/domain", FRONT, BACK, BACK, "/local/domain/0/error/backend/vif/1/0/error",
+		"/local/domain/0/error/backend/vif/1/0/error",
 		"/local/domain/1/memory/target", NULL,
 	};
 	struct capture cap;
@@ -81,6 +82,7 @@ static void changes(void)
 	CHECK_TEXT(cap.out, "1000.000 vif 0 of domain 1: backend error - -> 71 x\\x1b\n"
 		   "1000.010 vif 0 of domain 1: backend state Connected -> -\n");
 	CHECK_INT(fake_store.watches, 0);
+	CHECK_INT(fake_host.now_ms, 1000);
 	capture_free(&cap);
 }
 
