@@ -180,6 +180,8 @@ static void frontend(void)
 	f.grant_frames = 64;
 	f.max_grant_frames = 64;
 	expect(&f, REASON_LIMIT_GRANTS, "connecting");
+	f.front.error = "22 creating queues";
+	expect(&f, REASON_LIMIT_GRANTS, "creating queues");
 	f.front.state = STATE_INITIALISING;
 	f.front.error = NULL;
 	f.grant_frames = 63;

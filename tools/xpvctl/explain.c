@@ -136,20 +136,22 @@ static bool grants_full(const struct facts *f)
 }
 
 /*
- * Drivers write "ERRNO words"; only what runs out of a limit says 28 (no
- * space) or 12 (no memory) together with the thing that ran out, or with a
- * grant table that cannot grow.
+ * Drivers write "ERRNO words"; what runs out of a limit says 28 (no space) or
+ * 12 (no memory) together with the thing that ran out. A frontend that fails
+ * with a grant table that cannot grow fails for that, whatever it says: the
+ * stock one says "22 creating queues".
  */
 static enum reason reason_of_error(const struct facts *f, const char *error, enum reason other)
 {
 	unsigned long number = strtoul(error, NULL, 10);
 
+	if (other == REASON_FRONTEND_ERROR && grants_full(f))
+		return REASON_LIMIT_GRANTS;
 	if (number != 28 && number != 12)
 		return other;
 	if (mentions(error, "event", "irq"))
 		return REASON_LIMIT_EVENTS;
-	if (mentions(error, "grant", "ring-ref") || mentions(error, "map", "gnttab") ||
-	    (number == 28 && grants_full(f)))
+	if (mentions(error, "grant", "ring-ref") || mentions(error, "map", "gnttab"))
 		return REASON_LIMIT_GRANTS;
 	return other;
 }
