@@ -9,6 +9,7 @@
  *	request.c	(and request.h) pure: slot bytes -> checked request -> response bytes
  *	grants.c	persistent grants (cache by reference) and private pages
  *	io.c		the thread of a ring: pull, plan, run, submit
+ *	poll.c		how long the thread looks at its ring before it sleeps
  *	settle.c	completions: copy to the guest, responses, one notify
  *	sysfs.c		counters and attributes
  *
@@ -213,6 +214,8 @@ struct xbb_stats {
 	u64 pgrant_misses;
 	u64 maps;
 	u64 unmaps;
+	u64 poll_hits;
+	u64 poll_misses;
 
 	u64 reads;
 	u64 read_sectors;
@@ -269,6 +272,28 @@ struct xbb_req {
 	struct xbb_seg direct_seg[XBB_DIRECT_SEGS];
 };
 
+/**
+ * struct xbb_poll - looks at a ring before its thread sleeps
+ * @window: how long, ns, 0 is not at all
+ * @vain: looks of full width in a row that met nothing
+ * @penalty: sleeps until the next look may be tried
+ * @requests: pulled when the last one began
+ */
+struct xbb_poll {
+	u32 window;
+	u32 vain;
+	u32 penalty;
+	u64 requests;
+};
+
+/**
+ * xbb_poll_slept() - learn from a sleep of @slept ns; pure
+ * @p: looks
+ * @most: widest window, ns; 0 switches them off
+ * @slept: how long
+ */
+void xbb_poll_slept(struct xbb_poll *p, u32 most, u64 slept);
+
 struct xbb_dev;
 
 /**
@@ -287,6 +312,7 @@ struct xbb_dev;
  * @ring: our end; consumer index is the thread's, producer index rsp_lock's
  * @hold: when the thread wants to be woken next
  * @taken: requests pulled since it rested last; the thread's
+ * @poll: looks before sleeping; the thread's
  * @todo: pulled, waiting for memory; the thread's
  * @ntodo: how many
  * @copy: copies of a batch; the thread's
@@ -318,6 +344,7 @@ struct xbb_ring {
 	struct xpv_back ring;
 	struct xpv_hold hold;
 	unsigned int taken;
+	struct xbb_poll poll;
 	struct list_head todo;
 	unsigned int ntodo;
 	struct xpv_copy_batch copy;
@@ -350,6 +377,11 @@ void xbb_ring_due(struct xpv_hold *h);
 
 /** xbb_ring_tick() - have an idle thread look for old grants and pages. */
 void xbb_ring_tick(struct xbb_ring *r);
+
+/* poll.c */
+
+/** xbb_poll() - look for a while. Return: there is work, do not sleep. */
+bool xbb_poll(struct xbb_ring *r);
 
 /* settle.c */
 
@@ -444,6 +476,7 @@ extern unsigned int xbb_max_pgrants;
 extern unsigned int xbb_pgrant_seconds;
 extern bool xbb_feature_persistent;
 extern struct xpv_hold_conf xbb_hold;
+extern unsigned int xbb_poll_usecs;
 
 /** xbb_queue() - have the work item look at faults and capacity. Any context. */
 void xbb_queue(struct xbb_dev *b);

@@ -14,6 +14,7 @@
  */
 #include <linux/kthread.h>
 #include <linux/mm.h>
+#include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "blkback.h"
@@ -553,11 +554,14 @@ static bool rest(struct xbb_ring *r)
 static void doze(struct xbb_ring *r, bool stop)
 {
 	long timeout = r->starved || stop ? STARVED_WAIT : MAX_SCHEDULE_TIMEOUT;
+	u64 start = local_clock();
 
 	wait_event_idle_timeout(r->wq,
 				READ_ONCE(r->kick) ||
 				!llist_empty(&r->done_thread) ||
 				(!stop && kthread_should_stop()), timeout);
+	xbb_poll_slept(&r->poll, min(READ_ONCE(xbb_poll_usecs), 1000U) * NSEC_PER_USEC,
+		       local_clock() - start);
 }
 
 int xbb_ring_fn(void *arg)
@@ -581,6 +585,8 @@ int xbb_ring_fn(void *arg)
 			cond_resched();
 			continue;
 		}
+		if (!stop && xbb_poll(r))
+			continue;
 		WRITE_ONCE(r->waiting, stop || r->starved);
 		/* Pairs with llist_add() in xbb_req_done(). */
 		smp_store_mb(r->busy, false);

@@ -56,6 +56,11 @@ MODULE_PARM_DESC(hold_entries, "Most requests that may wait so, 1 to 64 (default
 module_param_named(hold_adaptive, xbb_hold.adaptive, bool, 0644);
 MODULE_PARM_DESC(hold_adaptive, "Both follow the load up to these limits (default Y)");
 
+unsigned int xbb_poll_usecs = 100;
+module_param_named(poll_usecs, xbb_poll_usecs, uint, 0644);
+MODULE_PARM_DESC(poll_usecs,
+		 "Longest look at a busy ring before its thread sleeps, 0 to 1000 us (default 100)");
+
 static struct workqueue_struct *xbb_wq;
 
 void xbb_queue(struct xbb_dev *b)

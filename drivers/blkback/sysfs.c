@@ -47,6 +47,9 @@ const struct xpv_stat xbb_stat_table[] = {
 		 "segments whose grant was not mapped yet"),
 	XPV_STAT(struct xbb_stats, maps, "grants mapped to stay"),
 	XPV_STAT(struct xbb_stats, unmaps, "grants unmapped"),
+	XPV_STAT(struct xbb_stats, poll_hits, "looks before sleeping that met work"),
+	XPV_STAT(struct xbb_stats, poll_misses,
+		 "looks before sleeping that met none"),
 };
 
 const unsigned int xbb_stat_count = ARRAY_SIZE(xbb_stat_table);

@@ -393,6 +393,12 @@ static inline bool xpv_back_arm(const struct xpv_back *r, u32 ahead)
 	return xpv_peer_read(&r->s->req_prod) - r->req_cons >= ahead;
 }
 
+/** xpv_back_waits() - is anything there? A hint, believe xpv_back_pending(). */
+static inline bool xpv_back_waits(const struct xpv_back *r)
+{
+	return xpv_peer_read(&r->s->req_prod) != r->req_cons;
+}
+
 /**
  * xpv_back_doze() - ask for an event when @ahead more requests are there
  *

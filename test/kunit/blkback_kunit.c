@@ -435,7 +435,66 @@ static void disk_number_texts(struct kunit *test)
 	}
 }
 
+/* ------------------------------------------------------------------ */
+/* Looks before sleeping                                               */
+/* ------------------------------------------------------------------ */
+
+#define MOST	100000
+
+static void poll_opens_and_closes(struct kunit *test)
+{
+	struct xbb_poll p = {};
+	unsigned int i;
+
+	xbb_poll_slept(&p, MOST, NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, p.window, 0);
+	for (i = 0; i < 5; i++) {
+		u32 last = p.window;
+
+		xbb_poll_slept(&p, MOST, 30000);
+		KUNIT_EXPECT_GT(test, p.window, last);
+	}
+	KUNIT_EXPECT_EQ(test, p.window, MOST);
+	/* Idle: closed after a few pauses, however long it was open. */
+	for (i = 0; i < 5; i++)
+		xbb_poll_slept(&p, MOST, NSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, p.window, 0);
+}
+
+static void poll_off(struct kunit *test)
+{
+	struct xbb_poll p = {};
+	unsigned int i;
+
+	for (i = 0; i < 1000; i++) {
+		xbb_poll_slept(&p, 0, i % 3);
+		KUNIT_EXPECT_EQ(test, p.window, 0);
+	}
+	/* Switched off while open. */
+	p.window = MOST;
+	xbb_poll_slept(&p, 0, 5);
+	xbb_poll_slept(&p, 0, 5);
+	KUNIT_EXPECT_LE(test, p.window, MOST / 2);
+}
+
+/* Requests come soon after each look and never during one: it only hinders. */
+static void poll_in_vain_is_given_up(struct kunit *test)
+{
+	struct xbb_poll p = {};
+	unsigned int i, open = 0;
+
+	for (i = 0; i < 10000; i++) {
+		open += p.window != 0;
+		xbb_poll_slept(&p, MOST, 20000);
+	}
+	KUNIT_EXPECT_GT(test, open, 0);
+	KUNIT_EXPECT_LE(test, open, 10000 / 25);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(poll_opens_and_closes),
+	KUNIT_CASE(poll_off),
+	KUNIT_CASE(poll_in_vain_is_given_up),
 	KUNIT_CASE(parse_native_header),
 	KUNIT_CASE(parse_native_indirect_header),
 	KUNIT_CASE(parse_native_discard_header),
