@@ -509,6 +509,7 @@ void xbf_user_put(struct xbf_dev *x);
 void xbf_todo(struct xbf_dev *x, unsigned int what, unsigned long delay);
 void xbf_break(struct xbf_dev *x);
 void xbf_size_changed(struct xbf_dev *x);
+void xbf_let_go(struct xbf_dev *x, enum xenbus_state peer);
 void xbf_ref_put(struct xbf_dev *x);
 void xbf_go(struct xbf_dev *x);
 void xbf_stop(struct xbf_dev *x, struct list_head *list);

@@ -215,8 +215,10 @@ static bool close_begin(struct xbf_dev *x)
 }
 
 /*
- * Say Closing and give the backend a moment to unmap, so that no page must be
- * left to it; then Closed.
+ * Say Closing and give the backend a moment to finish; then Closed.  Some
+ * backends unmap before they answer Closing, some only when they see Closed:
+ * the rings stay until one says Closed itself, so that no page must be left to
+ * it.
  */
 static void close_end(struct xbf_dev *x)
 {
@@ -234,11 +236,19 @@ static void close_end(struct xbf_dev *x)
 		return;
 	}
 	xbf_fail_all(x);
-	xbf_rings_free(x);
 	xbf_disk_destroy(x);
 	x->state = XenbusStateClosed;
 	hyp_closed(x->d);
+	xbf_let_go(x, hyp_state_get(x->d, XPV_PEER));
 	mutex_unlock(&x->lock);
+}
+
+/** xbf_let_go() - after Closed: rings, unless @peer may have them mapped. */
+void xbf_let_go(struct xbf_dev *x, enum xenbus_state peer)
+{
+	if (x->state == XenbusStateClosed && x->rings &&
+	    (peer == XenbusStateClosed || peer <= XenbusStateInitWait))
+		xbf_rings_free(x);
 }
 
 /** xbf_life_work() - what may wait for I/O, one thing after the other. */

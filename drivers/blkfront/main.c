@@ -143,6 +143,7 @@ static void peer_changed(struct xpv_dev *d, enum xenbus_state peer)
 	/* An allocation must not wait for a disk that waits for us. */
 	noio = memalloc_noio_save();
 	mutex_lock(&x->lock);
+	xbf_let_go(x, peer);
 	switch (xpv_front_next(x->state, peer)) {
 	case XPV_FRONT_NOTHING:
 		break;

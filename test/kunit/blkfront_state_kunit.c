@@ -305,7 +305,18 @@ static void counters_survive_resume(struct kunit *test)
 	blkpeer_end(b);
 }
 
+/* As stock blkback does: not one page may be left to it. */
+static void close_backend_unmaps_last(struct kunit *test)
+{
+	struct blkpeer *b = blkpeer_keys(test, "feature-persistent=1");
+
+	KUNIT_EXPECT_EQ(test, blkpeer_do(b, REQ_OP_WRITE, 0, 45056), 0);
+	blkpeer_end_late(b);
+	KUNIT_EXPECT_EQ(test, fake_calls(b->w, FAKE_ABANDON), 0);
+}
+
 static struct kunit_case cases[] = {
+	KUNIT_CASE(close_backend_unmaps_last),
 	KUNIT_CASE(probe_bad_vdev),
 	KUNIT_CASE(probe_extended_key),
 	KUNIT_CASE(probe_same_disk_twice),

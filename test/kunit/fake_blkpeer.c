@@ -347,20 +347,33 @@ static bool front_closed(void *arg)
 	return fake_state(b->p, XPV_FRONT) == XenbusStateClosed;
 }
 
-void blkpeer_end(struct blkpeer *b)
+static void end(struct blkpeer *b, bool late)
 {
 	b->hold = false;
 	fake_set(b->p, XPV_BACK, "online", "0");
 	fake_state_set(b->p, XPV_BACK, XenbusStateClosing);
 	KUNIT_EXPECT_TRUE(b->test, fake_until(b->w, front_closing, b, 5000));
-	blkpeer_detach(b);
+	if (!late)
+		blkpeer_detach(b);
 	fake_state_set(b->p, XPV_BACK, XenbusStateClosing);
 	KUNIT_EXPECT_TRUE(b->test, fake_until(b->w, front_closed, b, 5000));
+	if (late)
+		blkpeer_detach(b);
 	fake_state_set(b->p, XPV_BACK, XenbusStateClosed);
 	KUNIT_EXPECT_TRUE(b->test, fake_run(b->w));
 	fake_remove(b->p, XPV_FRONT);
 	KUNIT_EXPECT_EQ(b->test, b->bad, 0);
 	fake_check_clean(b->w);
+}
+
+void blkpeer_end(struct blkpeer *b)
+{
+	end(b, false);
+}
+
+void blkpeer_end_late(struct blkpeer *b)
+{
+	end(b, true);
 }
 
 long long blkpeer_front(struct blkpeer *b, const char *key)

@@ -105,6 +105,9 @@ void blkpeer_again(struct blkpeer *b);
 /** blkpeer_end() - close in order, check that nothing is left. */
 void blkpeer_end(struct blkpeer *b);
 
+/** blkpeer_end_late() - the same by a backend that unmaps only after Closed. */
+void blkpeer_end_late(struct blkpeer *b);
+
 /** blkpeer_unbind() - without order; keys stay, as a boot loader leaves them. */
 void blkpeer_unbind(struct blkpeer *b);
 

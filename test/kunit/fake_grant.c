@@ -159,6 +159,8 @@ void hyp_grant_abandon(grant_ref_t ref, struct page *page)
 			   ref);
 		return;
 	}
+	if (g->maps)
+		fake_call(w, FAKE_ABANDON);
 	g->page = page;
 	g->abandoned = true;
 	fake_grant_sweep(w);

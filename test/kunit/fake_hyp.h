@@ -179,6 +179,7 @@ enum fake_call {
 	FAKE_WATCH,
 	FAKE_GRANT,		/* counted only */
 	FAKE_UNGRANT,		/* fails = the peer still maps it */
+	FAKE_ABANDON,		/* counted only, of pages still mapped */
 	FAKE_NOTIFY,		/* fails = the event is lost */
 	FAKE_EOI,		/* counted only */
 	FAKE_EOI_SPURIOUS,	/* counted only, part of FAKE_EOI */
