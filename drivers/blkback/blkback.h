@@ -380,6 +380,9 @@ void xbb_ring_tick(struct xbb_ring *r);
 
 /* poll.c */
 
+/** xbb_doze() - sleep until there is work, or memory may have come back. */
+void xbb_doze(struct xbb_ring *r, bool stop);
+
 /** xbb_poll() - look for a while. Return: there is work, do not sleep. */
 bool xbb_poll(struct xbb_ring *r);
 

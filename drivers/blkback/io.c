@@ -14,16 +14,12 @@
  */
 #include <linux/kthread.h>
 #include <linux/mm.h>
-#include <linux/sched/clock.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "blkback.h"
 
 /* How often old grants and pages are looked for at most. */
 #define TICK		(2 * HZ)
-
-/* How soon memory is tried again when no completion says so before. */
-#define STARVED_WAIT	max(HZ / 100, 1)
 
 void xbb_ring_event(void *arg)
 {
@@ -551,19 +547,6 @@ static bool rest(struct xbb_ring *r)
 	return false;
 }
 
-static void doze(struct xbb_ring *r, bool stop)
-{
-	long timeout = r->starved || stop ? STARVED_WAIT : MAX_SCHEDULE_TIMEOUT;
-	u64 start = local_clock();
-
-	wait_event_idle_timeout(r->wq,
-				READ_ONCE(r->kick) ||
-				!llist_empty(&r->done_thread) ||
-				(!stop && kthread_should_stop()), timeout);
-	xbb_poll_slept(&r->poll, min(READ_ONCE(xbb_poll_usecs), 1000U) * NSEC_PER_USEC,
-		       local_clock() - start);
-}
-
 int xbb_ring_fn(void *arg)
 {
 	struct xbb_ring *r = arg;
@@ -595,7 +578,7 @@ int xbb_ring_fn(void *arg)
 			break;
 		if (!stop && rest(r))
 			continue;
-		doze(r, stop);
+		xbb_doze(r, stop);
 	}
 	memalloc_noio_restore(noio);
 	return 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A short look at the ring before its thread sleeps.
+ * How a ring's thread sleeps, and the short look at the ring before it does.
  *
  * Putting a processor to sleep and waking it up costs more than many a request
  * takes, on both ends.  So the thread of a ring that has just been at work looks
@@ -18,6 +18,9 @@
 #include <linux/sched.h>
 #include <linux/sched/clock.h>
 #include "blkback.h"
+
+/* How soon memory is tried again when no completion says so before. */
+#define STARVED_WAIT	max(HZ / 100, 1)
 
 /* First width of a window. */
 #define POLL_START	(10 * NSEC_PER_USEC)
@@ -46,6 +49,19 @@ void xbb_poll_slept(struct xbb_poll *p, u32 most, u64 slept)
 		return;
 	}
 	p->window = min_t(u32, max_t(u32, 2 * p->window, POLL_START), most);
+}
+
+void xbb_doze(struct xbb_ring *r, bool stop)
+{
+	long timeout = r->starved || stop ? STARVED_WAIT : MAX_SCHEDULE_TIMEOUT;
+	u64 start = local_clock();
+
+	wait_event_idle_timeout(r->wq,
+				READ_ONCE(r->kick) ||
+				!llist_empty(&r->done_thread) ||
+				(!stop && kthread_should_stop()), timeout);
+	xbb_poll_slept(&r->poll, min(READ_ONCE(xbb_poll_usecs), 1000U) * NSEC_PER_USEC,
+		       local_clock() - start);
 }
 
 static bool work_waits(struct xbb_ring *r)
