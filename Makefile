@@ -51,6 +51,10 @@ demo: ## real Xen, a guest on our four drivers, network and disk traffic (GUEST=
 bench: ## our pair against the stock pair, table and build/bench/results.json
 	test/bench/run
 
+.PHONY: profile
+profile: ## instructions of one row by function, dom0, guest and Xen (ROW=, PAIR=ours/ours)
+	test/bench/profile $(or $(ROW),blk_randread_4k_qd1) $(PAIR)
+
 ##@ Check it
 
 .PHONY: check
