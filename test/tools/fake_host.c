@@ -10,7 +10,6 @@
 
 #include "fake.h"
 #include "text.h"
-#include "top.h"
 
 struct fake_host fake_host;
 
@@ -44,31 +43,6 @@ int host_wait_readable(int fd, unsigned int ms)
 uint64_t host_wall_ms(void)
 {
 	return 1000000 + fake_host.now_ms;
-}
-
-bool screen_open(void)
-{
-	return false;
-}
-
-bool screen_is_utf8(void)
-{
-	return false;
-}
-
-void screen_draw(const struct top *t)
-{
-	(void)t;
-}
-
-bool screen_wait(unsigned int ms)
-{
-	(void)ms;
-	return true;
-}
-
-void screen_close(void)
-{
 }
 
 void host_pause_ms(unsigned int ms)
