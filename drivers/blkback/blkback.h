@@ -364,6 +364,13 @@ struct xbb_ring {
 	struct xbb_req *req;
 };
 
+/** xbb_ring_kick() - the thread is to look at everything. Any context. */
+static inline void xbb_ring_kick(struct xbb_ring *r)
+{
+	WRITE_ONCE(r->kick, true);
+	wake_up(&r->wq);
+}
+
 /* io.c */
 
 /** xbb_ring_fn() - the thread; ends when asked to and all is answered. */

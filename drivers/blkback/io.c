@@ -27,24 +27,19 @@ void xbb_ring_event(void *arg)
 
 	xpv_evt_got(&r->evt);
 	r->st.events++;
-	WRITE_ONCE(r->kick, true);
-	wake_up(&r->wq);
+	xbb_ring_kick(r);
 }
 
 void xbb_ring_due(struct xpv_hold *h)
 {
-	struct xbb_ring *r = container_of(h, struct xbb_ring, hold);
-
-	WRITE_ONCE(r->kick, true);
-	wake_up(&r->wq);
+	xbb_ring_kick(container_of(h, struct xbb_ring, hold));
 }
 
 void xbb_ring_tick(struct xbb_ring *r)
 {
 	if (!READ_ONCE(r->cache.count) && !READ_ONCE(r->pool.nfree))
 		return;
-	WRITE_ONCE(r->kick, true);
-	wake_up(&r->wq);
+	xbb_ring_kick(r);
 }
 
 /* ------------------------------------------------------------------ */

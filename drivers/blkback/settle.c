@@ -162,10 +162,8 @@ void xbb_reap(struct xbb_ring *r)
 		spin_unlock_irqrestore(&r->rsp_lock, flags);
 		if (notify)
 			hyp_evt_notify(&r->evt);
-		if (READ_ONCE(r->waiting)) {
-			WRITE_ONCE(r->kick, true);
-			wake_up(&r->wq);
-		}
+		if (READ_ONCE(r->waiting))
+			xbb_ring_kick(r);
 		/* Lock before list: pairs with llist_add() in xbb_req_done(). */
 		smp_mb();
 	}

@@ -374,7 +374,7 @@ static inline struct xbf_req *xbf_req(struct request *rq)
 	return blk_mq_rq_to_pdu(rq);
 }
 
-/** xbf_count() - add to a counter; the ring's lock is held. */
+/** xbf_count() - add to a counter; nobody else writes it now. */
 static inline void xbf_count(u64 *counter, u64 n)
 {
 	/* Readers hold no lock but see whole values. */

@@ -436,9 +436,9 @@ void xbf_ring_event(void *arg)
 	struct xbf_ring *r = arg;
 
 	xpv_evt_got(&r->evt);
-	WRITE_ONCE(r->stats.events_received, r->stats.events_received + 1);
+	xbf_count(&r->stats.events_received, 1);
 	if (!take_and_finish(r))
-		WRITE_ONCE(r->stats.events_spurious, r->stats.events_spurious + 1);
+		xbf_count(&r->stats.events_spurious, 1);
 	xpv_evt_done(&r->evt);
 }
 
@@ -447,7 +447,7 @@ void xbf_ring_due(struct xpv_hold *h)
 {
 	struct xbf_ring *r = container_of(h, struct xbf_ring, hold);
 
-	WRITE_ONCE(r->stats.timer_wakes, r->stats.timer_wakes + 1);
+	xbf_count(&r->stats.timer_wakes, 1);
 	take_and_finish(r);
 }
 

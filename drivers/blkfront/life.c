@@ -251,7 +251,6 @@ void xbf_let_go(struct xbf_dev *x, enum xenbus_state peer)
 		xbf_rings_free(x);
 }
 
-/** xbf_life_work() - what may wait for I/O, one thing after the other. */
 /* At most once a second: it makes a log line, and the peer is the one to ask. */
 static bool size_due(const struct xbf_dev *x)
 {
@@ -307,6 +306,7 @@ static void tell_size(struct xbf_dev *x)
 	mutex_unlock(&x->lock);
 }
 
+/** xbf_life_work() - what may wait for I/O, one thing after the other. */
 void xbf_life_work(struct work_struct *work)
 {
 	struct xbf_dev *x = container_of(to_delayed_work(work), struct xbf_dev,

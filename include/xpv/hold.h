@@ -34,9 +34,6 @@
 #include <linux/hrtimer.h>
 #include <linux/types.h>
 
-/** XPV_HOLD_ANY - for @possible: any number of entries may come. */
-#define XPV_HOLD_ANY	U32_MAX
-
 /** XPV_HOLD_USECS - largest T that is ever used; bound of the added latency. */
 #define XPV_HOLD_USECS	100U
 

@@ -204,7 +204,7 @@ static inline bool xpv_front_push(struct xpv_front *r)
 	virt_wmb();
 	xpv_peer_write(&r->s->req_prod, new);
 	r->req_pushed = new;
-	/* Index before event: pairs with virt_mb() in xpv_back_arm(). */
+	/* Index before event: pairs with virt_mb() in xpv_back_ask(). */
 	virt_mb();
 	return xpv_ring_notify(old, new, xpv_peer_read(&r->s->req_event));
 }
@@ -244,6 +244,13 @@ static __always_inline u32 xpv_front_get(struct xpv_front *r, void *rsp,
 	return idx;
 }
 
+static inline void xpv_front_ask(const struct xpv_front *r, u32 ahead)
+{
+	xpv_peer_write(&r->s->rsp_event, r->rsp_cons + ahead);
+	/* Event before index: pairs with virt_mb() in xpv_back_push(). */
+	virt_mb();
+}
+
 /**
  * xpv_front_arm() - ask for an event when @ahead more responses are there
  * @r: ring end
@@ -254,9 +261,7 @@ static __always_inline u32 xpv_front_get(struct xpv_front *r, void *rsp,
  */
 static inline bool xpv_front_arm(const struct xpv_front *r, u32 ahead)
 {
-	xpv_peer_write(&r->s->rsp_event, r->rsp_cons + ahead);
-	/* Event before index: pairs with virt_mb() in xpv_back_push(). */
-	virt_mb();
+	xpv_front_ask(r, ahead);
 	return xpv_peer_read(&r->s->rsp_prod) - r->rsp_cons >= ahead;
 }
 
@@ -267,9 +272,7 @@ static inline bool xpv_front_arm(const struct xpv_front *r, u32 ahead)
  */
 static inline bool xpv_front_doze(const struct xpv_front *r, u32 ahead)
 {
-	xpv_peer_write(&r->s->rsp_event, r->rsp_cons + ahead);
-	/* Event before index: pairs with virt_mb() in xpv_back_push(). */
-	virt_mb();
+	xpv_front_ask(r, ahead);
 	return xpv_peer_read(&r->s->rsp_prod) != r->rsp_cons;
 }
 
@@ -375,9 +378,16 @@ static inline bool xpv_back_push(struct xpv_back *r)
 	virt_wmb();
 	xpv_peer_write(&r->s->rsp_prod, new);
 	r->rsp_pushed = new;
-	/* Index before event: pairs with virt_mb() in xpv_front_arm(). */
+	/* Index before event: pairs with virt_mb() in xpv_front_ask(). */
 	virt_mb();
 	return xpv_ring_notify(old, new, xpv_peer_read(&r->s->rsp_event));
+}
+
+static inline void xpv_back_ask(const struct xpv_back *r, u32 ahead)
+{
+	xpv_peer_write(&r->s->req_event, r->req_cons + ahead);
+	/* Event before index: pairs with virt_mb() in xpv_front_push(). */
+	virt_mb();
 }
 
 /**
@@ -387,9 +397,7 @@ static inline bool xpv_back_push(struct xpv_back *r)
  */
 static inline bool xpv_back_arm(const struct xpv_back *r, u32 ahead)
 {
-	xpv_peer_write(&r->s->req_event, r->req_cons + ahead);
-	/* Event before index: pairs with virt_mb() in xpv_front_push(). */
-	virt_mb();
+	xpv_back_ask(r, ahead);
 	return xpv_peer_read(&r->s->req_prod) - r->req_cons >= ahead;
 }
 
@@ -406,10 +414,8 @@ static inline bool xpv_back_waits(const struct xpv_back *r)
  */
 static inline bool xpv_back_doze(const struct xpv_back *r, u32 ahead)
 {
-	xpv_peer_write(&r->s->req_event, r->req_cons + ahead);
-	/* Event before index: pairs with virt_mb() in xpv_front_push(). */
-	virt_mb();
-	return xpv_peer_read(&r->s->req_prod) != r->req_cons;
+	xpv_back_ask(r, ahead);
+	return xpv_back_waits(r);
 }
 
 #endif /* XPV_RING_H */
