@@ -48,19 +48,21 @@ bench_setup() {
 		iperf3 -s -D && netserver >/dev/null'
 }
 
+# iperf_args ROW [BITS-PER-SECOND]: the rate counts for udp64_* only.
 iperf_args() {
 	case $1 in
 	tcp_guest_to_dom0) echo '-t 1' ;;
 	tcp_dom0_to_guest) echo '-t 1 -R' ;;
+	udp64_guest_to_dom0) echo "-t 1 -u -l 64 -b ${2:-10M}" ;;
+	udp64_dom0_to_guest) echo "-t 1 -u -l 64 -b ${2:-10M} -R" ;;
 	esac
 }
 
-# udp_probe RATE ROW ADDRESS CMD...: a second at this rate; prints
-# what arrived of it, packets/s, and fails when that is not nearly all.
+# udp_probe RATE ROW ADDRESS CMD...: a second at this rate; prints what arrived
+# of it, packets/s, and fails when that is not nearly all.
 udp_probe() {
-	local rate=$1 reverse=
-	[[ $2 != *dom0_to_guest ]] || reverse=-R
-	"${@:4}" "iperf3 -J -c $3 -u -b $((rate * 64 * 8)) -l 64 -t 1 $reverse" |
+	local rate=$1
+	"${@:4}" "$(row_cmd "$2" "$3" '' $((rate * 64 * 8)))" |
 		sed -n '/^{/,$p' | jq -e --argjson rate "$rate" '.end.sum as $s
 			| ($s.packets - $s.lost_packets) / $s.seconds
 			| ., ($s.lost_percent < 1 and . > $rate * 0.9)' | {
@@ -103,17 +105,15 @@ fio_value() {
 	jq -e ".jobs[0].$dir.$field"
 }
 
-# row_cmd ROW ADDRESS DISK: the command, for guest and dom0 alike.
+# row_cmd ROW ADDRESS DISK [BITS-PER-SECOND]: the command, for guest and dom0 alike.
 row_cmd() {
 	local fio='fio --name=bench --ioengine=libaio --direct=1 --time_based --runtime=500ms
 		--output-format=json --norandommap --randrepeat=1'
 	case $1 in
 	tcp_rr | udp_rr)
 		echo "netperf -P 0 -H $2 -l 1 -t ${1^^}" ;;
-	udp64_*)
-		echo "iperf3 -J -t 1 -u -b 10M -l 64 -c $2 $([[ $1 != *dom0_to_guest ]] || echo -R)" ;;
-	tcp_*)
-		echo "iperf3 -J -c $2 $(iperf_args "$1")" ;;
+	tcp_* | udp64_*)
+		echo "iperf3 -J -c $2 $(iperf_args "$1" "${4:-}")" ;;
 	blk_*)
 		echo "${fio//$'\n\t\t'/ } --filename=$3 $(fio_args "$1")" ;;
 	esac

@@ -204,12 +204,9 @@ int cmd_detach(struct ctx *c, int argc, char **argv)
 		complain(c, "detach takes vif or vbd, a domain, and a number or disk name");
 		return XPV_USAGE;
 	}
-	/* A domain that is gone may still have devices to clean up. */
-	if (!text_u32(argv[1], MAX_DOMID, &front)) {
-		rc = domain_find(c, argv[1], &front);
-		if (rc)
-			return rc;
-	}
+	rc = domain_or_number(c, argv[1], &front);
+	if (rc)
+		return rc;
 	if (device_find(c, class, front, devid, &id)) {
 		complain(c, "domain %u has no %s %s", front, argv[0], argv[2]);
 		return XPV_NOT_FOUND;

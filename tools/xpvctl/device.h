@@ -120,6 +120,9 @@ int device_find(struct ctx *c, enum dev_class class, unsigned int front,
 /* A domain by number or name. XPV_NOT_FOUND is complained about. */
 int domain_find(struct ctx *c, const char *word, unsigned int *domid);
 
+/* The same, but any number will do: a domain that is gone may have left devices. */
+int domain_or_number(struct ctx *c, const char *word, unsigned int *domid);
+
 /*
  * "DOM/vif/0", "DOM/vbd/51712", "DOM/xvda", "vif1.0", "vif-1-0",
  * "vbd-1-51712": @domain is a copy the caller frees. False when malformed.

@@ -105,10 +105,7 @@ int cmd_explain(struct ctx *c, int argc, char **argv)
 		complain(c, "explain takes one device: DOM/vif/0, DOM/xvda, vif1.0, vbd-1-51712");
 		return XPV_USAGE;
 	}
-	rc = XPV_OK;
-	/* A domain that is gone may have left devices: by number they are found. */
-	if (!text_u32(domain, MAX_DOMID, &front))
-		rc = domain_find(c, domain, &front);
+	rc = domain_or_number(c, domain, &front);
 	free(domain);
 	if (rc)
 		return rc;

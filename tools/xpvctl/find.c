@@ -335,20 +335,23 @@ bool device_parse(const char *word, char **domain, enum dev_class *class, unsign
 	return true;
 }
 
+int domain_or_number(struct ctx *c, const char *word, unsigned int *domid)
+{
+	return text_u32(word, MAX_DOMID, domid) ? XPV_OK : domain_find(c, word, domid);
+}
+
 int device_of_word(struct ctx *c, const char *word, struct dev_id *id)
 {
 	unsigned int front, devid;
 	enum dev_class class;
 	char *domain;
-	int rc = XPV_OK;
+	int rc;
 
 	if (!device_parse(word, &domain, &class, &devid)) {
 		complain(c, "\"%s\" is no device: DOM/vif/0, DOM/xvda, vif1.0, vbd-1-51712", word);
 		return XPV_USAGE;
 	}
-	/* A domain that is gone may have left devices: by number they are found. */
-	if (!text_u32(domain, MAX_DOMID, &front))
-		rc = domain_find(c, domain, &front);
+	rc = domain_or_number(c, domain, &front);
 	free(domain);
 	if (!rc && device_find(c, class, front, devid, id)) {
 		complain(c, "no device %s", word);

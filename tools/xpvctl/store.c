@@ -222,9 +222,17 @@ void store_unwatch(struct store *st, const char *path)
 	xs_unwatch(st->xs, path, "xpvctl");
 }
 
+/* Until there may be an event: 0, ETIMEDOUT at @end, or why not. */
+static int wait_event(struct store *st, uint64_t end)
+{
+	uint64_t now = host_now_ms();
+
+	return now >= end ? ETIMEDOUT : host_wait_readable(xs_fileno(st->xs), end - now);
+}
+
 int store_event(struct store *st, unsigned int ms, char **path)
 {
-	uint64_t end = host_now_ms() + ms, now;
+	uint64_t end = host_now_ms() + ms;
 	char **event;
 	int r;
 
@@ -235,10 +243,7 @@ int store_event(struct store *st, unsigned int ms, char **path)
 			free(event);
 			return 0;
 		}
-		now = host_now_ms();
-		if (now >= end)
-			return ETIMEDOUT;
-		r = host_wait_readable(xs_fileno(st->xs), end - now);
+		r = wait_event(st, end);
 		if (r)
 			return r;
 	}
@@ -256,7 +261,6 @@ static void drain_events(struct store *st)
 static int wait_loop(struct store *st, store_condition cond, void *arg, unsigned int ms)
 {
 	uint64_t end = host_now_ms() + ms;
-	uint64_t now;
 	int r;
 
 	for (;;) {
@@ -269,10 +273,7 @@ static int wait_loop(struct store *st, store_condition cond, void *arg, unsigned
 		case WAIT_MORE:
 			break;
 		}
-		now = host_now_ms();
-		if (now >= end)
-			return ETIMEDOUT;
-		r = host_wait_readable(xs_fileno(st->xs), end - now);
+		r = wait_event(st, end);
 		if (r)
 			return r;
 	}
