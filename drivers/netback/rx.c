@@ -4,9 +4,9 @@
  *
  * A packet joins its queue's short list; when the stack says that no more
  * follow at once, all of them are copied into the pages that the guest has
- * posted, with one hypercall, one push and one notify decision.  After a pause
- * that is done in the transmit context itself, no thread is woken; in a stream
- * a work item does it, which makes larger batches the busier the CPUs are.
+ * posted, with one hypercall, one push and one notify decision.  That is done in
+ * the transmit context itself, no thread is woken; only for a stream of large
+ * frames a work item does it, in larger batches the busier the CPUs are.
  *
  * A packet is given exactly the slots it needs.  Are there fewer, the queue
  * stops and an event is asked for at the slot that makes the head packet fit;
@@ -23,11 +23,9 @@
 #define RX_POLL_MSECS	30
 
 /*
- * Packets closer to each other than this are a stream.  Requests and answers of
- * a busy service are hardly closer than the first; frames that were made large
- * by segmentation offload are bulk data in any case.
+ * Frames that were made large by segmentation offload are bulk data; those that
+ * are closer to each other than this are one stream.
  */
-#define RX_STREAM_NSECS	(50 * NSEC_PER_USEC)
 #define RX_BULK_NSECS	NSEC_PER_MSEC
 #define RX_BULK_BYTES	4096
 
@@ -377,20 +375,18 @@ static void rx_flush_or_wait(struct xnb_queue *q)
 }
 
 /*
- * A packet after a pause goes at once, so that a request or its answer never
- * waits.  One that follows closely is part of a stream: a work item takes it
- * together with all that come until a CPU gets round to it, which is at once
- * when there is nothing else to do.
+ * A packet goes at once: a request or its answer never waits, and for a small
+ * one a thread would cost more than the copy.  A large one that follows another
+ * closely is bulk data: a work item takes it together with all that come until
+ * a CPU gets round to it, which is at once when there is nothing else to do.
  */
 static void rx_try(struct xnb_queue *q, unsigned int len)
 {
-	u64 close = len > RX_BULK_BYTES ? RX_BULK_NSECS : RX_STREAM_NSECS;
-
 	if (q->rx_short)
 		return;
-	if (skb_queue_len(&q->rx_pending) < XNB_BATCH &&
+	if (len > RX_BULK_BYTES && skb_queue_len(&q->rx_pending) < XNB_BATCH &&
 	    q->rx_pending_bytes < XNB_RX_STREAM_BYTES &&
-	    ktime_get_ns() < q->rx_flushed + close)
+	    ktime_get_ns() < q->rx_flushed + RX_BULK_NSECS)
 		queue_work(xnb_wq, &q->rx_work);
 	else
 		rx_flush_or_wait(q);

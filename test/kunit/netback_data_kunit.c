@@ -356,6 +356,32 @@ static void rx_stream_is_batched(struct kunit *test)
 	guest_end(g);
 }
 
+/* Small packets wait for no thread, however close they are. */
+static void rx_small_goes_at_once(struct kunit *test)
+{
+	struct guest *g = guest_new(test);
+	struct guest_queue *q = &g->q[0];
+	unsigned int i, sent = 0;
+	struct sk_buff *skb[20];
+
+	guest_connect(g, 1, true);
+	guest_post(g, q, 50);
+	g->vif->queues[0].rx_flushed = ktime_get_ns() + 10ULL * NSEC_PER_SEC;
+	for (i = 0; i < ARRAY_SIZE(skb); i++)
+		skb[i] = net_frame(test, g->vif->dev, 60 + i, 0);
+	preempt_disable();
+	for (i = 0; i < ARRAY_SIZE(skb); i++) {
+		dev_queue_xmit(skb[i]);
+		sent += host_sum(g, "rx_packets") == i + 1;
+	}
+	preempt_enable();
+	KUNIT_EXPECT_EQ(test, sent, ARRAY_SIZE(skb));
+	KUNIT_EXPECT_TRUE(test, fake_run(g->w));
+	for (i = 0; i < ARRAY_SIZE(skb); i++)
+		expect_frame(g, q, 60 + i, 0);
+	guest_end(g);
+}
+
 /* A small guest that posts four slots gets all that fits, at once. */
 static void rx_few_slots(struct kunit *test)
 {
@@ -544,6 +570,7 @@ static struct kunit_case netback_data_cases[] = {
 	KUNIT_CASE(tx_rate_limit),
 	KUNIT_CASE(rx_sizes),
 	KUNIT_CASE(rx_stream_is_batched),
+	KUNIT_CASE(rx_small_goes_at_once),
 	KUNIT_CASE(rx_few_slots),
 	KUNIT_CASE(rx_waits_for_slots),
 	KUNIT_CASE(rx_without_notify),
