@@ -47,10 +47,10 @@ bool xbb_feature_persistent = true;
 module_param_named(feature_persistent, xbb_feature_persistent, bool, 0644);
 MODULE_PARM_DESC(feature_persistent, "Offer persistent grants to new connections (default Y)");
 
-struct xpv_hold_conf xbb_hold = XPV_HOLD_DEFAULT;
+struct xpv_hold_conf xbb_hold = XPV_HOLD_DISK(XPV_HOLD_USECS_DEFAULT);
 module_param_named(hold_usecs, xbb_hold.usecs, ushort, 0644);
 MODULE_PARM_DESC(hold_usecs,
-		 "Longest time under load before requests are looked at, 0 to 100 us, 0 = at once (default 100)");
+		 "Longest time under load before requests are looked at, 0 to 250 us, 0 = at once (default 100)");
 module_param_named(hold_entries, xbb_hold.entries, ushort, 0644);
 MODULE_PARM_DESC(hold_entries, "Most requests that may wait so, 1 to 64 (default 64)");
 module_param_named(hold_adaptive, xbb_hold.adaptive, bool, 0644);

@@ -238,7 +238,7 @@ static int take(struct xbf_ring *r, struct finished *f)
 			if (unlikely(take_answer(r, &rsp, f)))
 				return -EPROTO;
 		}
-		ahead = xpv_hold_rest(&r->hold, n, xpv_front_inflight(&r->front));
+		ahead = xpv_hold_rest(&r->hold, n, r->front.size);
 		promised = xpv_front_doze(&r->front, ahead);
 		if (!promised) {
 			xpv_hold_sleep(&r->hold, ahead);

@@ -34,10 +34,10 @@ module_param_named(feature_persistent, xbf_persistent, bool, 0644);
 MODULE_PARM_DESC(feature_persistent,
 		 "Keep pages granted and copy, if the backend does; from the next connect on (default Y)");
 
-struct xpv_hold_conf xbf_hold = XPV_HOLD_DEFAULT;
+struct xpv_hold_conf xbf_hold = XPV_HOLD_DISK(XPV_HOLD_USECS);
 module_param_named(hold_usecs, xbf_hold.usecs, ushort, 0644);
 MODULE_PARM_DESC(hold_usecs,
-		 "Longest time under load before answers are looked at, 0 to 100 us, 0 = at once (default 100)");
+		 "Longest time under load before answers are looked at, 0 to 250 us, 0 = at once (default 250)");
 module_param_named(hold_entries, xbf_hold.entries, ushort, 0644);
 MODULE_PARM_DESC(hold_entries, "Most answers that may wait so, 1 to 64 (default 64)");
 module_param_named(hold_adaptive, xbf_hold.adaptive, bool, 0644);

@@ -18,6 +18,13 @@
 /* A pause is a pause, however long. */
 #define GAP_MAX		(4 * XPV_HOLD_USECS * NSEC_PER_USEC)
 
+/* A timer that comes sooner is one more interrupt for nothing. */
+#define WAIT_MIN	(20 * NSEC_PER_USEC)
+
+/* Rests for which a reach that was too large is left alone. */
+#define CALM_MIN	64
+#define CALM_MAX	4096
+
 struct level {
 	u16 entries;
 	u16 usecs;
@@ -34,7 +41,7 @@ static const struct level levels[XPV_HOLD_LEVELS] = {
 
 static_assert(XPV_HOLD_LEVELS == NET_DIM_PARAMS_NUM_PROFILES);
 /* Named in messages. */
-static_assert(XPV_HOLD_USECS == 100 && XPV_HOLD_ENTRIES == 64);
+static_assert(XPV_HOLD_USECS == 250 && XPV_HOLD_ENTRIES == 64);
 
 void xpv_hold_level(const struct xpv_hold_conf *c, unsigned int level,
 		    u32 *entries, u32 *usecs)
@@ -59,24 +66,67 @@ u32 xpv_hold_gap(u32 gap, u64 ns, u32 taken)
 	return gap - gap / GAP_WEIGHT + now / GAP_WEIGHT;
 }
 
+void xpv_hold_learn(struct xpv_hold *h, u32 taken, bool by_timer)
+{
+	if (by_timer && taken < h->ahead) {
+		h->reach = max(taken / 2, 1U);
+		h->backoff = clamp(2 * h->backoff, CALM_MIN, CALM_MAX);
+		h->calm = h->backoff;
+	} else if (h->calm) {
+		h->calm--;
+	} else {
+		/* Only what was tried proves anything. */
+		if (h->ahead >= h->reach)
+			h->reach = min(2 * h->reach, XPV_HOLD_ENTRIES);
+		if (h->ahead > 1)
+			h->backoff -= h->backoff / 32;
+	}
+}
+
+static u32 longest(const struct xpv_hold *h)
+{
+	return min_t(u32, READ_ONCE(h->conf->usecs), XPV_HOLD_USECS) *
+	       NSEC_PER_USEC;
+}
+
+/* Do people want both as they set them, or as the load does? */
+static bool learns(const struct xpv_hold *h)
+{
+	return h->conf->answered && READ_ONCE(h->conf->adaptive);
+}
+
 /*
  * At least two entries must be due within the longest T, or waiting for them is
  * only latency.  The bound is that of the settings, not of the level: a level
- * could not prove itself otherwise.
+ * could not prove itself otherwise.  A disk's N must fit into T twice, or the
+ * timer often comes first, an interrupt more in place of one less.
  */
 u32 xpv_hold_ahead(const struct xpv_hold *h, u32 taken, u32 possible)
 {
-	u32 most = READ_ONCE(h->conf->usecs) * NSEC_PER_USEC;
+	u32 most = longest(h), n = h->entries;
 
-	if (!taken || h->entries <= 1 || possible <= 1 || h->gap > most / 2)
+	if (!taken || n <= 1 || possible <= 1 || h->gap > most / 2)
 		return 1;
-	return min(h->entries, possible);
+	if (learns(h))
+		n = min3(n, h->reach, most / max(2 * h->gap, 1U));
+	return clamp(n, 1U, possible);
 }
+
+u32 xpv_hold_wait(const struct xpv_hold *h, u32 ahead)
+{
+	if (!learns(h))
+		return h->usecs * NSEC_PER_USEC;
+	return min_t(u64, max_t(u64, 3ULL * ahead * h->gap, WAIT_MIN), longest(h));
+}
+XPV_EXPORT(xpv_hold_wait);
 
 u32 xpv_hold_rest_at(struct xpv_hold *h, u64 now, u32 taken, u32 possible)
 {
 	struct dim_sample sample;
 
+	if (learns(h))
+		xpv_hold_learn(h, taken, READ_ONCE(h->due));
+	WRITE_ONCE(h->due, false);
 	h->gap = xpv_hold_gap(h->gap, now - h->last, taken);
 	h->last = now;
 	h->rests++;
@@ -90,7 +140,8 @@ u32 xpv_hold_rest_at(struct xpv_hold *h, u64 now, u32 taken, u32 possible)
 	xpv_net_dim(&h->dim, &sample);
 	xpv_hold_level(h->conf, READ_ONCE(h->dim.profile_ix), &h->entries,
 		       &h->usecs);
-	return xpv_hold_ahead(h, taken, possible);
+	h->ahead = xpv_hold_ahead(h, taken, possible);
+	return h->ahead;
 }
 XPV_EXPORT(xpv_hold_rest_at);
 
@@ -102,10 +153,22 @@ static void level_changed(struct work_struct *w)
 	dim->state = DIM_START_MEASURE;
 }
 
+/*
+ * Most of the time an event has come since the timer was started, and others
+ * are awaited now: starting it anew each time would cost more.  The consumer
+ * may start it at the same time, which is why it is not forwarded.
+ */
 static enum hrtimer_restart fired(struct hrtimer *t)
 {
 	struct xpv_hold *h = container_of(t, struct xpv_hold, timer);
+	s64 left = READ_ONCE(h->until) - ktime_get_ns();
 
+	if (left > (s64)WAIT_MIN / 2) {
+		hrtimer_start(t, ns_to_ktime(min_t(u64, left, longest(h))),
+			      HRTIMER_MODE_REL);
+		return HRTIMER_NORESTART;
+	}
+	WRITE_ONCE(h->due, true);
 	h->fire(h);
 	return HRTIMER_NORESTART;
 }
@@ -118,6 +181,8 @@ void xpv_hold_init(struct xpv_hold *h, const struct xpv_hold_conf *conf,
 		.conf = conf,
 		.gap = GAP_MAX,
 		.entries = 1,
+		.ahead = 1,
+		.reach = 1,
 	};
 	hrtimer_setup(&h->timer, fired, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
 	INIT_WORK(&h->dim.work, level_changed);
@@ -133,6 +198,7 @@ void xpv_hold_stop(struct xpv_hold *h)
 	cancel_work_sync(&h->dim.work);
 	h->dim.state = DIM_START_MEASURE;
 	h->gap = GAP_MAX;
+	h->ahead = 1;
 }
 XPV_EXPORT(xpv_hold_stop);
 
@@ -150,7 +216,7 @@ int xpv_hold_set_coalesce(struct xpv_hold_conf *c,
 			  struct netlink_ext_ack *extack)
 {
 	if (ec->rx_coalesce_usecs > XPV_HOLD_USECS) {
-		NL_SET_ERR_MSG_MOD(extack, "rx-usecs is 0 to 100");
+		NL_SET_ERR_MSG_MOD(extack, "rx-usecs is 0 to 250");
 		return -ERANGE;
 	}
 	if (!ec->rx_max_coalesced_frames ||

@@ -13,10 +13,17 @@
  *		for one after N entries, and a timer looks after T microseconds
  *
  * "Busy" means that entries come so close to each other that several can be
- * expected within T; a lone packet or a disk with one request at a time is
- * never held up.  N and T are a level of a short table that Linux' DIM library
- * climbs for as long as that brings more throughput, or fewer events for the
- * same.
+ * expected within the longest T; a lone packet or a disk with one request at a
+ * time is never held up.  N and T are a level of a short table that Linux' DIM
+ * library climbs for as long as that brings more throughput, or fewer events for
+ * the same, never above what people allow.
+ *
+ * How many requests the users of a disk send without an answer nobody tells; a
+ * program that waits for each of its own would wait for T every time.  So that
+ * is learned, the "reach": it grows while N entries come in time, is cut to half
+ * of what had come when T was over, and then left alone for a while, the longer
+ * the more often that happened.  A disk's T is three times as long as N entries
+ * should take.  Packets come in bursts, and the end of one says nothing of the next.
  *
  * The life of a consumer:
  *
@@ -34,8 +41,11 @@
 #include <linux/hrtimer.h>
 #include <linux/types.h>
 
-/** XPV_HOLD_USECS - largest T that is ever used; bound of the added latency. */
-#define XPV_HOLD_USECS	100U
+/** XPV_HOLD_USECS - largest T that can be set; bound of the added latency. */
+#define XPV_HOLD_USECS	250U
+
+/** XPV_HOLD_USECS_DEFAULT - largest T used unless people set another. */
+#define XPV_HOLD_USECS_DEFAULT	100U
 
 /** XPV_HOLD_ENTRIES - largest N that is ever used. */
 #define XPV_HOLD_ENTRIES	64U
@@ -45,25 +55,39 @@
  * @usecs: T; with @adaptive its upper bound; 0 switches hold-off off
  * @entries: N, likewise
  * @adaptive: the level follows the load
+ * @answered: whoever causes the entries waits for answers, so learn the reach
  */
 struct xpv_hold_conf {
 	u16 usecs;
 	u16 entries;
 	bool adaptive;
+	bool answered;
 };
 
 /** XPV_HOLD_DEFAULT - initialiser of struct xpv_hold_conf. */
 #define XPV_HOLD_DEFAULT \
-	{ .usecs = XPV_HOLD_USECS, .entries = XPV_HOLD_ENTRIES, .adaptive = true }
+	{ .usecs = XPV_HOLD_USECS_DEFAULT, .entries = XPV_HOLD_ENTRIES, .adaptive = true }
+
+/** XPV_HOLD_DISK - the same for a disk. */
+#define XPV_HOLD_DISK(us) { \
+	.usecs = (us), .entries = XPV_HOLD_ENTRIES, .adaptive = true, \
+	.answered = true, \
+}
 
 /**
  * struct xpv_hold - one consumer's
  * @fire: T is over: look at the ring; hard interrupt context, any CPU
  * @conf: settings, shared by all consumers of a device; read at any time
- * @usecs: T of now
- * @entries: N of now
+ * @entries: N of now, before the bounds of the moment
+ * @usecs: T of now, likewise
  * @gap: average time between entries, ns
  * @last: when the consumer rested last, ns
+ * @until: when the timer has to look, ns
+ * @due: the timer has looked
+ * @ahead: where the event was placed last
+ * @reach: entries that the other side seems to send without an answer
+ * @calm: rests until @reach may grow
+ * @backoff: @calm after the next time it was too large
  * @timer: runs only while entries may wait unannounced
  * @dim: chooses the level
  * @rests: wakes that found something, for DIM
@@ -74,10 +98,16 @@ struct xpv_hold_conf {
 struct xpv_hold {
 	void (*fire)(struct xpv_hold *h);
 	const struct xpv_hold_conf *conf;
-	u32 usecs;
 	u32 entries;
+	u32 usecs;
 	u32 gap;
 	u64 last;
+	u64 until;
+	bool due;
+	u32 ahead;
+	u32 reach;
+	u32 calm;
+	u32 backoff;
 	struct hrtimer timer;
 	struct dim dim;
 	u16 rests;
@@ -87,16 +117,19 @@ struct xpv_hold {
 /** XPV_HOLD_LEVELS - steps that DIM can take. */
 #define XPV_HOLD_LEVELS	5
 
-/** xpv_hold_level() - N and T of level @level within @c. Pure. */
+/** xpv_hold_level() - N and T of level @level within @c; 1 and 0 hold nothing off. Pure. */
 void xpv_hold_level(const struct xpv_hold_conf *c, unsigned int level,
 		    u32 *entries, u32 *usecs);
 
 /** xpv_hold_gap() - average with @taken entries in @ns more. Pure. */
 u32 xpv_hold_gap(u32 gap, u64 ns, u32 taken);
 
+/** xpv_hold_learn() - the reach after a wake that found @taken. Pure. */
+void xpv_hold_learn(struct xpv_hold *h, u32 taken, bool by_timer);
+
 /**
  * xpv_hold_ahead() - where to place the event
- * @h: for N, T and the gap
+ * @h: for N, the reach, the gap and the settings
  * @taken: entries taken since the last rest
  * @possible: most entries that can come, e.g. requests in flight
  *
@@ -104,6 +137,9 @@ u32 xpv_hold_gap(u32 gap, u64 ns, u32 taken);
  * then the timer must run.
  */
 u32 xpv_hold_ahead(const struct xpv_hold *h, u32 taken, u32 possible);
+
+/** xpv_hold_wait() - T in ns for an event @ahead entries away. Pure. */
+u32 xpv_hold_wait(const struct xpv_hold *h, u32 ahead);
 
 /** xpv_hold_init() - a consumer that is idle; @conf must outlive it. */
 void xpv_hold_init(struct xpv_hold *h, const struct xpv_hold_conf *conf,
@@ -123,18 +159,25 @@ u32 xpv_hold_rest_at(struct xpv_hold *h, u64 now, u32 taken, u32 possible);
 /** xpv_hold_rest() - measure, then decide as xpv_hold_ahead(). The consumer. */
 static inline u32 xpv_hold_rest(struct xpv_hold *h, u32 taken, u32 possible)
 {
-	if (!taken || !READ_ONCE(h->conf->usecs))
-		return 1;
-	return xpv_hold_rest_at(h, ktime_get_ns(), taken, possible);
+	if (taken && READ_ONCE(h->conf->usecs))
+		return xpv_hold_rest_at(h, ktime_get_ns(), taken, possible);
+	h->ahead = 1;
+	WRITE_ONCE(h->due, false);
+	return 1;
 }
 
 /** xpv_hold_sleep() - the ring was armed with @ahead and holds fewer. */
 static inline void xpv_hold_sleep(struct xpv_hold *h, u32 ahead)
 {
-	/* One that runs already fires earlier, which only makes a batch smaller. */
-	if (ahead > 1 && !hrtimer_is_queued(&h->timer))
-		hrtimer_start(&h->timer, ns_to_ktime(h->usecs * NSEC_PER_USEC),
-			      HRTIMER_MODE_REL);
+	u32 wait;
+
+	if (ahead <= 1)
+		return;
+	wait = xpv_hold_wait(h, ahead);
+	WRITE_ONCE(h->until, h->last + wait);
+	/* One that runs already goes on from its end to the new one. */
+	if (!hrtimer_is_queued(&h->timer))
+		hrtimer_start(&h->timer, ns_to_ktime(wait), HRTIMER_MODE_REL);
 }
 
 /*

@@ -15,6 +15,7 @@
 #define ANY	U32_MAX
 
 static const struct xpv_hold_conf standard = XPV_HOLD_DEFAULT;
+static const struct xpv_hold_conf disk = XPV_HOLD_DISK(XPV_HOLD_USECS_DEFAULT);
 
 /* ------------------------------------------------------------------ */
 /* Levels and decisions                                                */
@@ -42,7 +43,7 @@ static void level_rises_to_bounds(struct kunit *test)
 		last_t = t;
 	}
 	KUNIT_EXPECT_EQ(test, last_n, XPV_HOLD_ENTRIES);
-	KUNIT_EXPECT_EQ(test, last_t, XPV_HOLD_USECS);
+	KUNIT_EXPECT_EQ(test, last_t, XPV_HOLD_USECS_DEFAULT);
 	xpv_hold_level(&standard, XPV_HOLD_LEVELS + 7, &n, &t);
 	KUNIT_EXPECT_EQ(test, n, last_n);
 }
@@ -83,7 +84,7 @@ static void gap_follows(struct kunit *test)
 	KUNIT_EXPECT_GT(test, gap, 4500);
 	/* A pause of an hour is forgotten as soon as any other. */
 	gap = xpv_hold_gap(gap, 3600ULL * NSEC_PER_SEC, 1);
-	KUNIT_EXPECT_LE(test, gap, 110000);
+	KUNIT_EXPECT_LE(test, gap, XPV_HOLD_USECS * NSEC_PER_USEC + 5500);
 	KUNIT_EXPECT_GT(test, gap, 50000);
 	/* No number divides by zero. */
 	xpv_hold_gap(0, 0, 0);
@@ -92,9 +93,7 @@ static void gap_follows(struct kunit *test)
 
 static void ahead_cases(struct kunit *test)
 {
-	struct xpv_hold h = {
-		.conf = &standard, .entries = 16, .usecs = 70, .gap = 10000,
-	};
+	struct xpv_hold h = { .conf = &standard, .entries = 16, .gap = 10000 };
 
 	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 16);
 	/* Never more than can come: the event would not. */
@@ -112,6 +111,95 @@ static void ahead_cases(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 1);
 }
 
+static void ahead_disk(struct kunit *test)
+{
+	struct xpv_hold h = {
+		.conf = &disk, .entries = 16, .reach = 64, .gap = 3000,
+	};
+
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 16);
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, 5), 5);
+	/* Not more than are due within half of the longest T. */
+	h.gap = 10000;
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 5);
+	h.gap = 25000;
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 2);
+	h.gap = 25001;
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 1);
+	h.gap = 0;
+	h.reach = 6;
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 6);
+}
+
+static void wait_cases(struct kunit *test)
+{
+	struct xpv_hold h = { .conf = &standard, .usecs = 70, .gap = 5000 };
+
+	KUNIT_EXPECT_EQ(test, xpv_hold_wait(&h, 4), 70000);
+	h.conf = &disk;
+	KUNIT_EXPECT_EQ(test, xpv_hold_wait(&h, 4), 60000);
+	/* No timer for nothing, none beyond the bound. */
+	KUNIT_EXPECT_EQ(test, xpv_hold_wait(&h, 1), 20000);
+	KUNIT_EXPECT_EQ(test, xpv_hold_wait(&h, 11),
+			XPV_HOLD_USECS_DEFAULT * NSEC_PER_USEC);
+	h.gap = U32_MAX;
+	KUNIT_EXPECT_EQ(test, xpv_hold_wait(&h, U32_MAX),
+			XPV_HOLD_USECS_DEFAULT * NSEC_PER_USEC);
+}
+
+/* What people set is what they get. */
+static void fixed_is_fixed(struct kunit *test)
+{
+	const struct xpv_hold_conf c = { .usecs = 100, .entries = 16, .answered = true };
+	struct xpv_hold h = {
+		.conf = &c, .entries = 16, .usecs = 100, .reach = 1, .gap = 50000,
+	};
+
+	KUNIT_EXPECT_EQ(test, xpv_hold_ahead(&h, 1, ANY), 16);
+	KUNIT_EXPECT_EQ(test, xpv_hold_wait(&h, 5), 100000);
+}
+
+static void reach_cases(struct kunit *test)
+{
+	struct xpv_hold h = { .conf = &disk, .ahead = 1, .reach = 1 };
+	unsigned int i;
+
+	/* Grows with every wake until T is over once, */
+	for (i = 0; i < 3; i++) {
+		h.ahead = h.reach;
+		xpv_hold_learn(&h, h.ahead, false);
+	}
+	KUNIT_EXPECT_EQ(test, h.reach, 8);
+	/* but not while the load allows less, */
+	h.ahead = 1;
+	xpv_hold_learn(&h, 1, false);
+	KUNIT_EXPECT_EQ(test, h.reach, 8);
+	h.ahead = 8;
+	xpv_hold_learn(&h, 5, true);
+	KUNIT_EXPECT_EQ(test, h.reach, 2);
+	/* rests then, and longer the second time. */
+	h.ahead = 2;
+	for (i = 0; h.reach == 2; i++)
+		xpv_hold_learn(&h, 2, false);
+	KUNIT_EXPECT_EQ(test, i, 65);
+	h.ahead = 4;
+	xpv_hold_learn(&h, 0, true);
+	KUNIT_EXPECT_EQ(test, h.reach, 1);
+	for (i = 0; h.reach == 1; i++)
+		xpv_hold_learn(&h, 2, false);
+	KUNIT_EXPECT_GT(test, i, 90);
+	/* The timer and N entries at once: those came in time. */
+	h.ahead = 2;
+	xpv_hold_learn(&h, 2, true);
+	KUNIT_EXPECT_EQ(test, h.reach, 4);
+	for (i = 0; i < 100; i++) {
+		h.ahead = 64;
+		xpv_hold_learn(&h, i, true);
+		KUNIT_EXPECT_GE(test, h.reach, 1);
+		KUNIT_EXPECT_LE(test, h.calm, 4096);
+	}
+}
+
 static void ethtool_limits(struct kunit *test)
 {
 	struct xpv_hold_conf c = standard;
@@ -119,7 +207,7 @@ static void ethtool_limits(struct kunit *test)
 	struct netlink_ext_ack ack = {};
 
 	xpv_hold_get_coalesce(&c, &ec);
-	KUNIT_EXPECT_EQ(test, ec.rx_coalesce_usecs, XPV_HOLD_USECS);
+	KUNIT_EXPECT_EQ(test, ec.rx_coalesce_usecs, XPV_HOLD_USECS_DEFAULT);
 	KUNIT_EXPECT_TRUE(test, ec.use_adaptive_rx_coalesce);
 	ec.rx_coalesce_usecs = XPV_HOLD_USECS + 1;
 	KUNIT_EXPECT_EQ(test, xpv_hold_set_coalesce(&c, &ec, &ack), -ERANGE);
@@ -129,7 +217,7 @@ static void ethtool_limits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, xpv_hold_set_coalesce(&c, &ec, &ack), -ERANGE);
 	ec.rx_max_coalesced_frames = XPV_HOLD_ENTRIES + 1;
 	KUNIT_EXPECT_EQ(test, xpv_hold_set_coalesce(&c, &ec, &ack), -ERANGE);
-	KUNIT_EXPECT_EQ(test, c.usecs, XPV_HOLD_USECS);
+	KUNIT_EXPECT_EQ(test, c.usecs, XPV_HOLD_USECS_DEFAULT);
 	ec.rx_max_coalesced_frames = 8;
 	ec.use_adaptive_rx_coalesce = 0;
 	KUNIT_EXPECT_EQ(test, xpv_hold_set_coalesce(&c, &ec, &ack), 0);
@@ -161,6 +249,7 @@ static void timer_only_when_held(struct kunit *test)
 	xpv_hold_sleep(h, 1);
 	KUNIT_EXPECT_FALSE(test, hrtimer_active(&h->timer));
 	h->usecs = 50;
+	h->last = ktime_get_ns();
 	xpv_hold_sleep(h, 2);
 	KUNIT_EXPECT_TRUE(test, hrtimer_active(&h->timer));
 	msleep(30);
@@ -170,6 +259,29 @@ static void timer_only_when_held(struct kunit *test)
 	xpv_hold_stop(h);
 	msleep(30);
 	KUNIT_EXPECT_EQ(test, fires, 1);
+	xpv_hold_stop(h);
+}
+
+/* While events come the timer goes on to where the last rest wants it. */
+static void timer_goes_on(struct kunit *test)
+{
+	struct xpv_hold *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	fires = 0;
+	xpv_hold_init(h, &standard, count_fire);
+	h->usecs = 50;
+	h->last = ktime_get_ns();
+	xpv_hold_sleep(h, 2);
+	/* As if the consumer had rested again half a second from now. */
+	h->last += 500 * NSEC_PER_MSEC;
+	xpv_hold_sleep(h, 2);
+	msleep(30);
+	KUNIT_EXPECT_EQ(test, fires, 0);
+	KUNIT_EXPECT_TRUE(test, hrtimer_active(&h->timer));
+	msleep(900);
+	KUNIT_EXPECT_EQ(test, fires, 1);
+	KUNIT_EXPECT_FALSE(test, hrtimer_active(&h->timer));
 	xpv_hold_stop(h);
 }
 
@@ -191,6 +303,63 @@ static u32 run_load(struct kunit *test, unsigned int gap_usecs)
 	}
 	xpv_hold_stop(h);
 	return most;
+}
+
+/*
+ * A program that keeps @depth requests in flight, works @work ns on each, and
+ * learns of answers only when an event or the timer comes.  The backend answers
+ * at once.  Return: ns a request.
+ */
+static u64 run_program(struct kunit *test, const struct xpv_hold_conf *conf,
+		       unsigned int depth, unsigned int work)
+{
+	struct xpv_hold *h = kunit_kzalloc(test, sizeof(*h), GFP_KERNEL);
+	unsigned int free = depth, waiting = 0, done = 0;
+	u64 now = NSEC_PER_SEC, start = now, until = 0;
+	u32 ahead = 1;
+
+	KUNIT_ASSERT_NOT_NULL(test, h);
+	xpv_hold_init(h, conf, count_fire);
+	while (done < 20000) {
+		if (free) {
+			now += work;
+			free--;
+			waiting++;
+		} else if (waiting < ahead) {
+			now = max(now, until);
+		}
+		h->due = waiting < ahead && now >= until;
+		if (waiting < ahead && !h->due)
+			continue;
+		if (!waiting)
+			h->due = false;
+		ahead = waiting ? xpv_hold_rest_at(h, now, waiting, 64) : 1;
+		flush_work(&h->dim.work);
+		until = ahead > 1 ? now + xpv_hold_wait(h, ahead) : U64_MAX;
+		done += waiting;
+		free += waiting;
+		waiting = 0;
+	}
+	xpv_hold_stop(h);
+	return (now - start) / done;
+}
+
+/* Nobody who waits for answers is held up for more than a trial now and then. */
+static void programs_keep_their_pace(struct kunit *test)
+{
+	static const struct xpv_hold_conf off;
+	static const struct xpv_hold_conf slow = XPV_HOLD_DISK(XPV_HOLD_USECS);
+	unsigned int depth, work;
+
+	for (depth = 1; depth <= 32; depth++) {
+		for (work = 2000; work <= 200000; work *= 3) {
+			u64 without = run_program(test, &off, depth, work);
+			u64 with = run_program(test, &slow, depth, work);
+
+			KUNIT_EXPECT_LE_MSG(test, with * 100, without * 101,
+					    "depth %u, %u ns each", depth, work);
+		}
+	}
 }
 
 static void load_fast_is_held(struct kunit *test)
@@ -350,10 +519,16 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(level_keeps_to_settings),
 	KUNIT_CASE(gap_follows),
 	KUNIT_CASE(ahead_cases),
+	KUNIT_CASE(ahead_disk),
+	KUNIT_CASE(wait_cases),
+	KUNIT_CASE(fixed_is_fixed),
+	KUNIT_CASE(reach_cases),
 	KUNIT_CASE(ethtool_limits),
 	KUNIT_CASE(timer_only_when_held),
+	KUNIT_CASE(timer_goes_on),
 	KUNIT_CASE(load_fast_is_held),
 	KUNIT_CASE(load_slow_is_not),
+	KUNIT_CASE(programs_keep_their_pace),
 	KUNIT_CASE(every_order),
 	{}
 };
