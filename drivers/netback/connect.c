@@ -24,6 +24,7 @@ int xnb_offer(struct xnb_vif *vif)
 	static const char *const yes[] = {
 		"feature-sg", "feature-gso-tcpv4", "feature-gso-tcpv6",
 		"feature-ipv6-csum-offload", "feature-rx-copy",
+		"feature-ctrl-ring",
 	};
 	struct xpv_kvs l;
 	unsigned int i;
@@ -53,6 +54,22 @@ static bool peer_flag(struct xnb_vif *vif, const char *name)
 	const struct xpv_key k = XPV_KEY_FLAG(name);
 
 	return peer_key(vif, XPV_QUEUE_FLAT, &k);
+}
+
+/* Both keys or none: half a control ring is no reason to stay apart. */
+static void read_ctrl_keys(struct xnb_vif *vif, struct xnb_features *f)
+{
+	static const struct xpv_key ref = {
+		.name = "ctrl-ring-ref", .min = 1, .max = U32_MAX,
+	};
+	static const struct xpv_key port = {
+		.name = "event-channel-ctrl", .min = 1, .max = U32_MAX,
+	};
+
+	f->ctrl_ref = peer_key(vif, XPV_QUEUE_FLAT, &ref);
+	f->ctrl_port = peer_key(vif, XPV_QUEUE_FLAT, &port);
+	if (!f->ctrl_port)
+		f->ctrl_ref = 0;
 }
 
 /*
@@ -87,6 +104,7 @@ int xnb_read_features(struct xnb_vif *vif, struct xnb_features *f)
 	f->csum4 = !peer_flag(vif, "feature-no-csum-offload");
 	f->csum6 = peer_flag(vif, "feature-ipv6-csum-offload");
 	f->rx_notify = peer_flag(vif, "feature-rx-notify");
+	read_ctrl_keys(vif, f);
 	return 0;
 }
 
@@ -258,29 +276,44 @@ void xnb_broken(struct xnb_queue *q, enum xpv_fault why, const char *fmt, ...)
 /* One queue                                                           */
 /* ------------------------------------------------------------------ */
 
-static int queue_alloc(struct xnb_queue *q)
+/*
+ * Pages of @order, at most @n of them kept.  Large ones all go through the
+ * pool's ring: what NAPI would keep beside it is too much memory in that size.
+ * NULL without memory.
+ */
+static struct page_pool *queue_pool(struct xnb_queue *q, unsigned int order,
+				    unsigned int n)
 {
 	struct page_pool_params pp = {
-		.pool_size = XNB_RING_SLOTS,
+		.flags = order ? XPV_PP_FLAG_FRAG : 0,
+		.order = order,
+		.pool_size = n,
 		.nid = NUMA_NO_NODE,
 	};
+	struct page_pool *pool;
 
-	xpv_page_pool_owner(&pp, q->vif->dev, &q->napi);
+	xpv_page_pool_owner(&pp, q->vif->dev, order ? NULL : &q->napi);
+	pool = page_pool_create(&pp);
+	return IS_ERR(pool) ? NULL : pool;
+}
+
+static int queue_alloc(struct xnb_queue *q)
+{
 	q->tx_raw = kcalloc(XNB_RING_SLOTS, sizeof(*q->tx_raw), GFP_KERNEL);
 	q->tx_item = kcalloc(XNB_BATCH, sizeof(*q->tx_item), GFP_KERNEL);
 	q->rx_req = kcalloc(XNB_RING_SLOTS, sizeof(*q->rx_req), GFP_KERNEL);
 	q->rx_item = kcalloc(XNB_BATCH, sizeof(*q->rx_item), GFP_KERNEL);
 	if (!q->tx_raw || !q->tx_item || !q->rx_req || !q->rx_item)
 		return -ENOMEM;
-	q->pool = page_pool_create(&pp);
-	if (IS_ERR(q->pool)) {
-		int err = PTR_ERR(q->pool);
-
-		q->pool = NULL;
-		return err;
-	}
+	q->pool = queue_pool(q, 0, XNB_RING_SLOTS);
+	q->big = queue_pool(q, get_order(XNB_TX_BIG), XNB_TX_BIG_POOL);
+	if (!q->pool || !q->big)
+		return -ENOMEM;
 	return xpv_copy_batch_init(&q->tx_batch, q->vif->d, XNB_TX_BATCH_OPS) ?:
-	       xpv_copy_batch_init(&q->rx_batch, q->vif->d, XNB_RX_BATCH_OPS);
+	       xpv_copy_batch_init(&q->rx_batch, q->vif->d, XNB_RX_BATCH_OPS) ?:
+	       xnb_static_init(q) ?:
+	       xnb_static_rest_init(&q->tx_rest, XNB_TX_BATCH_OPS) ?:
+	       xnb_static_rest_init(&q->rx_rest, XNB_RX_BATCH_OPS);
 }
 
 static int map_ring(struct xnb_queue *q, struct xpv_ring_mem *m,
@@ -358,9 +391,15 @@ static void queue_disconnect(struct xnb_queue *q)
 	hyp_ring_unmap(q->vif->d, &q->rx_mem);
 	xpv_copy_batch_exit(&q->tx_batch);
 	xpv_copy_batch_exit(&q->rx_batch);
+	xnb_static_rest_exit(&q->tx_rest);
+	xnb_static_rest_exit(&q->rx_rest);
+	xnb_static_exit(q);
 	if (q->pool)
 		page_pool_destroy(q->pool);
 	q->pool = NULL;
+	if (q->big)
+		page_pool_destroy(q->big);
+	q->big = NULL;
 	kfree(q->tx_raw);
 	kfree(q->tx_item);
 	kfree(q->rx_req);
@@ -468,7 +507,7 @@ int xnb_connect(struct xnb_vif *vif)
 	err = xnb_read_features(vif, &f);
 	if (err)
 		return err;
-	err = connect_queues(vif, &f);
+	err = connect_queues(vif, &f) ?: xnb_ctrl_open(vif, &f);
 	if (!err) {
 		start_queues(vif, f.queues);
 		err = link_up(vif, &f);
@@ -480,6 +519,7 @@ int xnb_connect(struct xnb_vif *vif)
 	vif->num_queues = f.queues;
 	vif->connected = true;
 	kick_queues(vif);
+	xnb_ctrl_start(vif);
 	xnb_info(vif, "connected: domain %u, %u queue(s), %s events, sg %d, gso v4 %d v6 %d, csum v4 %d v6 %d, rx-notify %d, mtu %u\n",
 		 vif->d->peer, f.queues, f.split ? "split" : "shared", f.sg,
 		 f.gso4, f.gso6, f.csum4, f.csum6, f.rx_notify, vif->dev->mtu);
@@ -502,6 +542,7 @@ void xnb_disconnect(struct xnb_vif *vif)
 	/* The next frontend may take more: any MTU can be set again. */
 	vif->feat.sg = true;
 	rtnl_unlock();
+	xnb_ctrl_close(vif);
 	for (i = 0; i < vif->max_queues; i++)
 		queue_set_live(&vif->queues[i], false);
 	for (i = 0; i < vif->max_queues; i++)

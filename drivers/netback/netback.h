@@ -9,9 +9,11 @@
  *	connect.c	keys, rings, events, carrier, rate: making and undoing a
  *			connection
  *	netdev.c	the net device vifD.H
- *	parse.c		pure: slots -> packet -> copy plan, both directions
+ *	parse.c		pure: slots -> packet -> copy plan, both directions (parse.h)
  *	tx.c		NAPI: guest to host
  *	rx.c		transmit path: host to guest
+ *	ctrl.c		control ring: messages of the frontend
+ *	static.c	pages of the guest that stay mapped, and their messages
  *	ethtool.c	counters
  *
  * Queues live as long as the net device, so a reader of counters never meets
@@ -26,6 +28,7 @@
 #include <linux/skbuff.h>
 #include <linux/timer.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <xen/interface/io/netif.h>
 #include <xpv/batch.h>
 #include <xpv/compat.h>
@@ -35,221 +38,13 @@
 #include <xpv/proto.h>
 #include <xpv/ring.h>
 #include <xpv/stats.h>
-
-/** XNB_RING_SLOTS - slots of either ring: what fits a page. */
-#define XNB_RING_SLOTS		256
+#include "parse.h"
 
 /** XNB_QUEUES_MAX - most ring pairs of one vif. */
 #define XNB_QUEUES_MAX		64U
 
 /** XNB_BATCH - packets of one batch. */
 #define XNB_BATCH		64
-
-/* ------------------------------------------------------------------ */
-/* Guest Tx: parsed packets                                            */
-/* ------------------------------------------------------------------ */
-
-/** XNB_TX_SLOTS - data slots of a packet that passes: first one + 18. */
-#define XNB_TX_SLOTS		(1 + XPV_NET_SLOTS_MIN)
-
-/** XNB_TX_EXTRAS - extra infos of one packet: one of each known type. */
-#define XNB_TX_EXTRAS		(XEN_NETIF_EXTRA_TYPE_MAX - 1)
-
-/** XNB_TX_LINEAR - frames up to this size are copied into the skb's head. */
-#define XNB_TX_LINEAR		1600
-
-/** XNB_TX_HEAD - bytes of a larger frame that are copied into the head. */
-#define XNB_TX_HEAD		128
-
-/**
- * XNB_TX_OPS - most copies of one packet
- *
- * One a slot, one more where the head ends, one where the head crosses a page
- * (XNB_TX_LINEAR is less than a page), one at the end of each packed page.
- */
-#define XNB_TX_OPS		(XNB_TX_SLOTS + 2 + MAX_SKB_FRAGS)
-
-/** XNB_TX_BATCH_OPS - room of a Tx batch: all slots of a ring and one packet. */
-#define XNB_TX_BATCH_OPS	(XNB_RING_SLOTS + XNB_TX_OPS)
-
-/** XNB_GSO_MIN - smallest segment a TCP with all its options can ask for. */
-#define XNB_GSO_MIN		8
-
-/** union xnb_tx_raw - private copy of one Tx slot. */
-union xnb_tx_raw {
-	struct xen_netif_tx_request req;
-	struct xen_netif_extra_info extra;
-};
-
-/**
- * struct xnb_tx_slot - data of one slot, checked
- * @gref: where it is
- * @off: from the start of the granted page
- * @len: bytes, may be 0; @off + @len <= 4096
- */
-struct xnb_tx_slot {
-	grant_ref_t gref;
-	u16 off;
-	u16 len;
-};
-
-/**
- * struct xnb_tx_pkt - one packet as the guest describes it
- * @slot: data slots; their lengths add up to @len
- * @nslots: data slots used, empty ones included
- * @nextras: extra info slots, directly after the first slot
- * @nraw: slots to answer: data slots, also those too many, and extras
- * @len: bytes of the frame
- * @flags: XEN_NETTXF_* of the first slot
- * @gso_size: segment size, 0 without segmentation
- * @gso_type: XEN_NETIF_GSO_TYPE_*
- * @why: reason when the packet is refused
- */
-struct xnb_tx_pkt {
-	struct xnb_tx_slot slot[XNB_TX_SLOTS];
-	unsigned int nslots;
-	unsigned int nextras;
-	unsigned int nraw;
-	unsigned int len;
-	u16 flags;
-	u16 gso_size;
-	u8 gso_type;
-	enum xpv_fault why;
-};
-
-/** enum xnb_verdict - what to do with the slots at hand. */
-enum xnb_verdict {
-	XNB_WAIT,	/* the packet's last slot is not there yet */
-	XNB_PACKET,	/* good so far */
-	XNB_DROP,	/* answer all its slots with an error */
-	XNB_FATAL,	/* nothing after this can be trusted */
-};
-
-/**
- * xnb_tx_parse() - the next packet from private copies of slots
- * @raw: slots in ring order
- * @avail: how many; 0 gives XNB_WAIT
- * @fatal_slots: data slots after the first from which on the guest is hostile
- * @p: result; for XNB_DROP only @nraw, @nextras and @why count, for XNB_FATAL
- *     only @why
- */
-enum xnb_verdict xnb_tx_parse(const union xnb_tx_raw *raw, unsigned int avail,
-			      unsigned int fatal_slots, struct xnb_tx_pkt *p);
-
-/**
- * struct xnb_tx_layout - where the bytes of a packet go
- * @head_len: bytes in the skb's head, at least 14 for every packet that parses
- * @npages: pages used after that
- * @bytes: in each page, from its start, never 0
- */
-struct xnb_tx_layout {
-	unsigned int head_len;
-	unsigned int npages;
-	u16 bytes[MAX_SKB_FRAGS];
-};
-
-/** xnb_tx_layout() - one page a slot if that fits an skb, else packed pages. */
-void xnb_tx_layout(const struct xnb_tx_pkt *p, struct xnb_tx_layout *l);
-
-/**
- * xnb_tx_plan() - copies of one packet
- * @b: batch with room for XNB_TX_OPS
- * @p: packet
- * @l: its layout
- * @head: page of the skb's head
- * @head_off: offset of the data from @head, may lie beyond its end
- * @page: @l->npages pages
- *
- * Return: operations added.
- */
-unsigned int xnb_tx_plan(struct xpv_copy_batch *b, const struct xnb_tx_pkt *p,
-			 const struct xnb_tx_layout *l, struct page *head,
-			 unsigned int head_off, struct page *const *page);
-
-/* ------------------------------------------------------------------ */
-/* Guest Rx: plans                                                     */
-/* ------------------------------------------------------------------ */
-
-/** XNB_RX_MAX_FRAME - largest IP packet with Ethernet header and VLAN tag. */
-#define XNB_RX_MAX_FRAME	(65535 + 18)
-
-/** XNB_RX_BATCH_OPS - room of an Rx batch. */
-#define XNB_RX_BATCH_OPS	256
-
-/** XNB_RX_STREAM_BYTES - most bytes of a stream that wait for the work item. */
-#define XNB_RX_STREAM_BYTES	(256 * 1024)
-
-/** XNB_RX_QUEUE_BYTES - most bytes that wait for slots in one queue. */
-#define XNB_RX_QUEUE_BYTES	(512 * 1024)
-
-/** xnb_rx_slots() - exactly the Rx slots that @skb takes. */
-unsigned int xnb_rx_slots(const struct sk_buff *skb);
-
-/**
- * xnb_rx_ops() - upper bound of the copies that @skb takes
- *
- * Return: bound, or UINT_MAX for skbs that must be made linear first.
- */
-unsigned int xnb_rx_ops(const struct sk_buff *skb);
-
-/**
- * xnb_rx_plan() - copies of one skb into the guest's pages
- * @b: batch with room for xnb_rx_ops()
- * @skb: packet
- * @req: xnb_rx_slots() requests
- *
- * Return: operations added.
- */
-unsigned int xnb_rx_plan(struct xpv_copy_batch *b, const struct sk_buff *skb,
-			 const struct xen_netif_rx_request *req);
-
-/** union xnb_rx_rsp - an Rx slot as we write it. */
-union xnb_rx_rsp {
-	struct xen_netif_rx_response rsp;
-	struct xen_netif_extra_info extra;
-};
-
-/**
- * xnb_rx_response() - slot @i of the packet's answer
- * @skb: packet
- * @req: its requests
- * @i: 0 .. xnb_rx_slots() - 1
- * @ok: its copies worked
- * @out: complete slot
- */
-void xnb_rx_response(const struct sk_buff *skb,
-		     const struct xen_netif_rx_request *req, unsigned int i,
-		     bool ok, union xnb_rx_rsp *out);
-
-/* ------------------------------------------------------------------ */
-/* Rate                                                                */
-/* ------------------------------------------------------------------ */
-
-/** XNB_BURST_MIN - a queue may always save up two of the largest frames. */
-#define XNB_BURST_MIN		131072
-
-/**
- * struct xnb_credit - guest Tx bytes a queue may pass
- * @bytes: each period; U64_MAX is no limit
- * @period: jiffies, at least 1
- * @left: bytes that may pass now
- * @start: jiffies when the running period began
- */
-struct xnb_credit {
-	u64 bytes;
-	u64 period;
-	u64 left;
-	u64 start;
-};
-
-/** xnb_rate_parse() - "bytes,usec". 0 or -EINVAL; NULL or empty is no limit. */
-int xnb_rate_parse(const char *text, u64 *bytes, u64 *usec);
-
-/** xnb_credit_set() - new limit, full credit. */
-void xnb_credit_set(struct xnb_credit *c, u64 bytes, u64 usec, u64 now);
-
-/** xnb_credit_take() - may @len bytes pass at @now? Then they are paid. */
-bool xnb_credit_take(struct xnb_credit *c, unsigned int len, u64 now);
 
 /* ------------------------------------------------------------------ */
 /* Queues and devices                                                  */
@@ -263,12 +58,15 @@ bool xnb_credit_take(struct xnb_credit *c, unsigned int len, u64 now);
  * table in ethtool.c.
  */
 struct xnb_stats {
+	u64 static_maps;
 	u64 tx_packets;
 	u64 tx_bytes;
 	u64 tx_slots;
 	u64 tx_gso_packets;
 	u64 tx_batches;
+	u64 tx_hypercalls;
 	u64 tx_copies;
+	u64 tx_static_copies;
 	u64 tx_errors;
 	u64 tx_dropped;
 	u64 tx_csum_fixups;
@@ -282,7 +80,9 @@ struct xnb_stats {
 	u64 rx_slots;
 	u64 rx_gso_packets;
 	u64 rx_batches;
+	u64 rx_hypercalls;
 	u64 rx_copies;
+	u64 rx_static_copies;
 	u64 rx_errors;
 	u64 rx_refused;
 	u64 rx_queue_drops;
@@ -343,6 +143,24 @@ struct xnb_rx_cb {
 
 #define XNB_RX_CB(skb)	((struct xnb_rx_cb *)(skb)->cb)
 
+/** XNB_STATICS_MAX - most pages of one queue that stay mapped. */
+#define XNB_STATICS_MAX		1024U
+
+/** XNB_QUICK - places of the table that is looked at first. */
+#define XNB_QUICK		1024
+
+struct xnb_static;
+
+/**
+ * struct xnb_static_rest - copies of a batch whose pages are not mapped
+ * @op: the copies, to be run together
+ * @at: which of the batch they are
+ */
+struct xnb_static_rest {
+	struct xpv_copy *op;
+	u16 *at;
+};
+
 struct xnb_vif;
 
 /**
@@ -367,16 +185,23 @@ struct xnb_vif;
  * @tx_item: packets of the running batch
  * @tx_n: how many
  * @tx_batch: copies of the running batch
+ * @tx_rest: scratch of them
  * @tx_more: a batch ended with complete packets left
  * @tx_promised: arming found more requests, so the next pull must too
  * @tx_hold: when the next Tx event is wanted
  * @tx_taken: slots taken since NAPI rested last
  * @tx_throttled: credit is used up, the timer is running
  * @pool: pages for large frames
+ * @big: larger pieces for them
  * @credit: rate limit
  * @credit_timer: schedules NAPI when a new period begins
  *
  * @napi_on: NAPI is enabled; belongs to connect and disconnect
+ *
+ * Changed by the control ring's work item, read under RCU:
+ * @mapped: mapped pages by grant reference, see static.c
+ * @quick: most of them, by the low bits of the reference
+ * @nmapped: how many
  *
  * Guarded by the Tx lock of the net device's queue:
  * @live: connected; the only thing looked at when not
@@ -387,6 +212,7 @@ struct xnb_vif;
  * @rx_req: requests taken for the running batch
  * @rx_item: packets of the running batch
  * @rx_batch: copies of the running batch
+ * @rx_rest: scratch of them
  * @rx_short: slots the head packet lacks, 0 when it does not wait
  * @rx_seen: request producer at the last look, to tell honest events
  * @rx_hungry: jiffies when a packet first lacked its slots, 0 when one has got
@@ -414,6 +240,7 @@ struct xnb_queue {
 	struct xnb_tx_item *tx_item;
 	unsigned int tx_n;
 	struct xpv_copy_batch tx_batch;
+	struct xnb_static_rest tx_rest;
 	bool tx_more;
 	bool tx_promised;
 	struct xpv_hold tx_hold;
@@ -421,8 +248,12 @@ struct xnb_queue {
 	bool tx_throttled;
 	bool napi_on;
 	struct page_pool *pool;
+	struct page_pool *big;
 	struct xnb_credit credit;
 	struct timer_list credit_timer;
+	struct xarray mapped;
+	struct xnb_static **quick;
+	unsigned int nmapped;
 
 	bool live ____cacheline_aligned_in_smp;
 	struct xpv_ring_mem rx_mem;
@@ -432,6 +263,7 @@ struct xnb_queue {
 	struct xen_netif_rx_request *rx_req;
 	struct xnb_rx_item *rx_item;
 	struct xpv_copy_batch rx_batch;
+	struct xnb_static_rest rx_rest;
 	unsigned int rx_short;
 	u32 rx_seen;
 	unsigned long rx_hungry;
@@ -453,6 +285,8 @@ struct xnb_queue {
  * @rx_notify: sends an event when it posts Rx slots
  * @split: has an event channel for each direction
  * @queues: ring pairs
+ * @ctrl_ref: control ring, 0 without
+ * @ctrl_port: its event channel
  */
 struct xnb_features {
 	bool sg;
@@ -462,6 +296,26 @@ struct xnb_features {
 	bool csum6;
 	bool rx_notify;
 	bool split;
+	unsigned int queues;
+	u32 ctrl_ref;
+	u32 ctrl_port;
+};
+
+/**
+ * struct xnb_ctrl - the control ring
+ * @mem: ring page
+ * @ring: ring end, owned by @work
+ * @evt: event channel
+ * @work: takes requests
+ * @promised: arming found more requests, so the next look must too
+ * @queues: ring pairs that messages can name
+ */
+struct xnb_ctrl {
+	struct xpv_ring_mem mem;
+	struct xpv_back ring;
+	struct xpv_evt evt;
+	struct work_struct work;
+	bool promised;
 	unsigned int queues;
 };
 
@@ -478,6 +332,7 @@ struct xnb_features {
  * @max_queues: entries of @queues
  * @queues: all queues, live or not
  * @stalled: queues whose guest takes nothing
+ * @ctrl: control ring; opened and closed with @lock held
  *
  * Guarded by @lock (taken before RTNL):
  * @lock: state of the device
@@ -505,6 +360,7 @@ struct xnb_vif {
 	unsigned int max_queues;
 	struct xnb_queue *queues;
 	atomic_t stalled;
+	struct xnb_ctrl ctrl;
 
 	struct mutex lock;	/* state of the device, see above */
 	enum xenbus_state state;
@@ -526,6 +382,7 @@ extern unsigned int xnb_fatal_slots;
 extern unsigned int xnb_rx_drain_msecs;
 extern unsigned int xnb_rx_stall_msecs;
 extern bool xnb_split;
+extern unsigned int xnb_statics;
 extern struct workqueue_struct *xnb_wq;
 
 /* connect.c: process context, vif->lock held */
@@ -538,6 +395,39 @@ int xnb_read_features(struct xnb_vif *vif, struct xnb_features *f);
 /* connect.c: any context */
 __printf(3, 4)
 void xnb_broken(struct xnb_queue *q, enum xpv_fault why, const char *fmt, ...);
+
+/* ctrl.c: process context; all but init with vif->lock held */
+void xnb_ctrl_init(struct xnb_vif *vif);
+int xnb_ctrl_open(struct xnb_vif *vif, const struct xnb_features *f);
+void xnb_ctrl_start(struct xnb_vif *vif);
+void xnb_ctrl_close(struct xnb_vif *vif);
+
+/* ctrl.c: process context, one at a time */
+void xnb_ctrl_answer(struct xnb_vif *vif,
+		     const struct xen_netif_ctrl_request *req,
+		     struct xen_netif_ctrl_response *rsp);
+
+/* static.c: messages of the control ring */
+u32 xnb_static_size(struct xnb_vif *vif, const u32 *arg, u32 *out);
+u32 xnb_static_add(struct xnb_vif *vif, const u32 *arg, u32 *out);
+u32 xnb_static_del(struct xnb_vif *vif, const u32 *arg, u32 *out);
+
+/* static.c: process context, data paths and control ring stopped */
+int xnb_static_init(struct xnb_queue *q);
+int xnb_static_rest_init(struct xnb_static_rest *rest, unsigned int max);
+void xnb_static_rest_exit(struct xnb_static_rest *rest);
+void xnb_static_exit(struct xnb_queue *q);
+
+/**
+ * xnb_static_run() - carry out a batch, with a hypercall for what is not mapped
+ * @q: queue
+ * @b: batch of this queue; every status is set
+ * @rest: scratch with room for all of it
+ *
+ * Any context. Return: copies that needed no grant operation.
+ */
+unsigned int xnb_static_run(struct xnb_queue *q, struct xpv_copy_batch *b,
+			    struct xnb_static_rest *rest);
 
 /* netdev.c: process context */
 struct xnb_vif *xnb_vif_create(struct xpv_dev *d, unsigned int handle);

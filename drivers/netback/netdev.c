@@ -101,6 +101,7 @@ static void queue_init(struct xnb_vif *vif, unsigned int id)
 	timer_setup(&q->credit_timer, xnb_credit_timeout, 0);
 	timer_setup(&q->rx_timer, xnb_rx_timeout, 0);
 	INIT_WORK(&q->rx_work, xnb_rx_work);
+	xa_init(&q->mapped);
 	netdev_queue_set_dql_min_limit(xnb_txq(q), XNB_RX_STREAM_BYTES);
 	netif_napi_add(vif->dev, &q->napi, xnb_poll);
 }
@@ -158,6 +159,7 @@ struct xnb_vif *xnb_vif_create(struct xpv_dev *d, unsigned int handle)
 	vif->feat.sg = true;
 	mutex_init(&vif->lock);
 	atomic_set(&vif->stalled, 0);
+	xnb_ctrl_init(vif);
 	xpv_faults_init(&vif->faults);
 	ratelimit_state_init(&vif->log_rs, XNB_LOG_INTERVAL, XNB_LOG_BURST);
 	ratelimit_set_flags(&vif->log_rs, RATELIMIT_MSG_ON_RELEASE);

@@ -148,56 +148,42 @@ enum xnb_verdict xnb_tx_parse(const union xnb_tx_raw *raw, unsigned int avail,
 	return XNB_PACKET;
 }
 
-/* One page for what each slot holds beyond the head. Return: pages. */
-static unsigned int layout_slots(const struct xnb_tx_pkt *p,
-				 struct xnb_tx_layout *l, unsigned int max)
+/* Bytes of the slot in which the head ends that lie behind the head. */
+static unsigned int layout_rest(const struct xnb_tx_pkt *p, unsigned int skip)
 {
-	unsigned int skip = l->head_len;
-	unsigned int i, n = 0;
+	unsigned int i;
 
 	for (i = 0; i < p->nslots; i++) {
-		unsigned int len = p->slot[i].len;
-		unsigned int cut = min(skip, len);
-
-		skip -= cut;
-		if (len == cut)
-			continue;
-		if (n == max)
-			return max + 1;
-		l->bytes[n++] = len - cut;
+		if (p->slot[i].len > skip)
+			return p->slot[i].len - skip;
+		skip -= p->slot[i].len;
 	}
-	return n;
+	return 0;
 }
 
-/*
- * Slots that are nearly full keep their shape: one copy each.  A packet of many
- * small slots would waste pages that way (and may not fit an skb), so its bytes
- * are packed.
- */
-void xnb_tx_layout(const struct xnb_tx_pkt *p, struct xnb_tx_layout *l)
+void xnb_tx_layout(const struct xnb_tx_pkt *p, struct xnb_tx_layout *l,
+		   unsigned int size)
 {
-	unsigned int packed, max, rest, i;
+	unsigned int first, rest;
 
 	l->head_len = p->len <= XNB_TX_LINEAR ? p->len : XNB_TX_HEAD;
-	l->npages = 0;
+	l->npieces = 0;
+	l->off = 0;
 	rest = p->len - l->head_len;
-	if (!rest)
-		return;
-	packed = DIV_ROUND_UP(rest, XPV_PAGE_SIZE);
-	max = min_t(unsigned int, packed + 2, MAX_SKB_FRAGS);
-	l->npages = layout_slots(p, l, max);
-	if (l->npages <= max)
-		return;
-	l->npages = packed;
-	for (i = 0; i < packed; i++) {
-		l->bytes[i] = min_t(unsigned int, rest, XPV_PAGE_SIZE);
-		rest -= l->bytes[i];
+	first = layout_rest(p, l->head_len);
+	if (size > XPV_PAGE_SIZE && first < rest)
+		l->off = -first & (XPV_PAGE_SIZE - 1);
+	size -= l->off;
+	while (rest) {
+		l->bytes[l->npieces] = min(rest, size);
+		rest -= l->bytes[l->npieces++];
+		size += l->npieces == 1 ? l->off : 0;
 	}
 }
 
 unsigned int xnb_tx_plan(struct xpv_copy_batch *b, const struct xnb_tx_pkt *p,
 			 const struct xnb_tx_layout *l, struct page *head,
-			 unsigned int head_off, struct page *const *page)
+			 unsigned int head_off, const struct xnb_tx_place *to)
 {
 	unsigned int before = b->n;
 	unsigned int room = l->head_len;
@@ -213,8 +199,8 @@ unsigned int xnb_tx_plan(struct xpv_copy_batch *b, const struct xnb_tx_pkt *p,
 			unsigned int n;
 
 			if (!room) {
-				dst = page[piece];
-				off = 0;
+				dst = to[piece].page;
+				off = to[piece].off;
 				room = l->bytes[piece++];
 			}
 			n = xpv_copy_chunk(off, goff, min(left, room));

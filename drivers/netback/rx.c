@@ -149,9 +149,10 @@ static void rx_settle_one(struct xnb_queue *q, const struct xnb_rx_item *item)
 
 static void rx_finish(struct xnb_queue *q, unsigned int n)
 {
-	unsigned int i;
+	unsigned int i = xnb_static_run(q, &q->rx_batch, &q->rx_rest);
 
-	xpv_copy_run(&q->rx_batch);
+	q->stats.rx_static_copies += i;
+	q->stats.rx_hypercalls += i < q->rx_batch.n;
 	q->stats.rx_batches++;
 	q->stats.rx_copies += q->rx_batch.n;
 	for (i = 0; i < n; i++)

@@ -3,11 +3,11 @@
  * Guest to host: "Tx" is the guest's transmit, what arrives here is received.
  *
  * NAPI.  One poll makes one batch: pull slots into private memory, parse, plan
- * copies, run them in one hypercall, settle every packet by its own copies,
- * answer all slots with one push and one notify decision, hand the packets to
- * the net stack as a list.  Everything of a packet is copied, so that nothing a
- * filter has looked at can change afterwards, and no page of the guest stays
- * mapped.
+ * copies, run them with one hypercall at most, settle every packet by its own
+ * copies, answer all slots with one push and one notify decision, hand the
+ * packets to the net stack as a list.  Everything of a packet is copied once, so
+ * that nothing a filter has looked at can change afterwards, and no page has to
+ * be mapped or unmapped for it.
  *
  * Only this context touches the Tx ring.  It must not sleep, and it leaves a
  * peer that broke the rules to a work item.
@@ -64,16 +64,40 @@ static bool tx_pull(struct xnb_queue *q)
 /* Plan                                                                */
 /* ------------------------------------------------------------------ */
 
-static bool tx_add_pages(struct xnb_queue *q, struct sk_buff *skb,
-			 const struct xnb_tx_layout *l, struct page **page)
+/*
+ * One piece of memory, of a large one that others share or a page.  The first
+ * begins where the layout says, and is the only one that need not be whole.
+ */
+static bool tx_piece(struct xnb_queue *q, const struct xnb_tx_layout *l,
+		     unsigned int i, bool big, struct xnb_tx_place *to)
+{
+	unsigned int first = i ? 0 : l->off;
+
+	if (big) {
+		unsigned int size = ALIGN(first + l->bytes[i], XPV_PAGE_SIZE);
+
+		to->page = page_pool_dev_alloc_frag(q->big, &to->off, size);
+		to->off += first;
+	} else {
+		to->page = page_pool_dev_alloc_pages(q->pool);
+		to->off = 0;
+	}
+	return to->page;
+}
+
+/* All pieces or none. */
+static bool tx_pieces(struct xnb_queue *q, const struct xnb_tx_layout *l,
+		      bool big, struct xnb_tx_place *to)
 {
 	unsigned int i;
 
-	for (i = 0; i < l->npages; i++) {
-		page[i] = page_pool_dev_alloc_pages(q->pool);
-		if (unlikely(!page[i]))
-			return false;
-		skb_add_rx_frag(skb, i, page[i], 0, l->bytes[i], PAGE_SIZE);
+	for (i = 0; i < l->npieces; i++) {
+		if (likely(tx_piece(q, l, i, big, &to[i])))
+			continue;
+		while (i)
+			page_pool_put_full_page(big ? q->big : q->pool,
+						to[--i].page, false);
+		return false;
 	}
 	return true;
 }
@@ -81,20 +105,27 @@ static bool tx_add_pages(struct xnb_queue *q, struct sk_buff *skb,
 /* Return: an skb with all its copies planned, or NULL without memory. */
 static struct sk_buff *tx_build(struct xnb_queue *q, const struct xnb_tx_pkt *p)
 {
-	struct page *page[MAX_SKB_FRAGS];
+	struct xnb_tx_place to[MAX_SKB_FRAGS];
 	struct xnb_tx_layout l;
 	struct sk_buff *skb;
+	unsigned int i;
 
-	xnb_tx_layout(p, &l);
+	xnb_tx_layout(p, &l, XNB_TX_BIG);
 	skb = napi_alloc_skb(&q->napi, l.head_len);
 	if (unlikely(!skb))
 		return NULL;
 	skb_mark_for_recycle(skb);
 	__skb_put(skb, l.head_len);
-	if (unlikely(!tx_add_pages(q, skb, &l, page))) {
-		kfree_skb(skb);
-		return NULL;
+	if (unlikely(!tx_pieces(q, &l, true, to))) {
+		xnb_tx_layout(p, &l, XPV_PAGE_SIZE);
+		if (!tx_pieces(q, &l, false, to)) {
+			kfree_skb(skb);
+			return NULL;
+		}
 	}
+	for (i = 0; i < l.npieces; i++)
+		skb_add_rx_frag(skb, i, to[i].page, to[i].off, l.bytes[i],
+				ALIGN(l.bytes[i], XPV_PAGE_SIZE));
 	if (p->gso_size) {
 		skb_shinfo(skb)->gso_size = p->gso_size;
 		skb_shinfo(skb)->gso_type = SKB_GSO_DODGY |
@@ -102,7 +133,7 @@ static struct sk_buff *tx_build(struct xnb_queue *q, const struct xnb_tx_pkt *p)
 			 SKB_GSO_TCPV4 : SKB_GSO_TCPV6);
 	}
 	xnb_tx_plan(&q->tx_batch, p, &l, virt_to_page(skb->data),
-		    offset_in_page(skb->data), page);
+		    offset_in_page(skb->data), to);
 	return skb;
 }
 
@@ -280,7 +311,9 @@ static void tx_finish(struct xnb_queue *q)
 	unsigned int i;
 
 	if (q->tx_batch.n) {
-		xpv_copy_run(&q->tx_batch);
+		i = xnb_static_run(q, &q->tx_batch, &q->tx_rest);
+		q->stats.tx_static_copies += i;
+		q->stats.tx_hypercalls += i < q->tx_batch.n;
 		q->stats.tx_batches++;
 		q->stats.tx_copies += q->tx_batch.n;
 	}

@@ -20,6 +20,7 @@ enum {
 	XNF_KEY_NO_CSUM4,
 	XNF_KEY_CSUM6,
 	XNF_KEY_SPLIT,
+	XNF_KEY_CTRL,
 	XNF_KEY_QUEUES,
 	XNF_KEY_COUNT,
 };
@@ -33,6 +34,7 @@ static const struct xpv_key xnf_keys[XNF_KEY_COUNT] = {
 	[XNF_KEY_NO_CSUM4] = XPV_KEY_FLAG("feature-no-csum-offload"),
 	[XNF_KEY_CSUM6] = XPV_KEY_FLAG("feature-ipv6-csum-offload"),
 	[XNF_KEY_SPLIT] = XPV_KEY_FLAG("feature-split-event-channels"),
+	[XNF_KEY_CTRL] = XPV_KEY_FLAG("feature-ctrl-ring"),
 	/* Absent, and 0 as well, mean that it knows one queue only. */
 	[XNF_KEY_QUEUES] = {
 		.name = "multi-queue-max-queues",
@@ -76,6 +78,7 @@ int xnf_negotiate(struct xnf *x, struct xnf_caps *caps)
 		.gso6 = v[XNF_KEY_SG] && v[XNF_KEY_GSO6],
 		.split = v[XNF_KEY_SPLIT],
 		.multi = v[XNF_KEY_QUEUES],
+		.ctrl = v[XNF_KEY_CTRL],
 		.queues = clamp(v[XNF_KEY_QUEUES], 1U, x->max_q),
 	};
 	return 0;
@@ -208,6 +211,17 @@ static void xnf_unpublish_rest(struct xpv_kvs *l, const struct xnf *x,
 	}
 }
 
+static void xnf_publish_ctrl(struct xpv_kvs *l, const struct xnf *x)
+{
+	if (x->ctrl.mem.addr) {
+		xpv_kvs_set(l, XPV_QUEUE_FLAT, "ctrl-ring-ref", x->ctrl.mem.gref[0]);
+		xpv_kvs_set(l, XPV_QUEUE_FLAT, "event-channel-ctrl", x->ctrl.evt.port);
+	} else {
+		xpv_kvs_del(l, XPV_QUEUE_FLAT, "ctrl-ring-ref");
+		xpv_kvs_del(l, XPV_QUEUE_FLAT, "event-channel-ctrl");
+	}
+}
+
 static int xnf_publish(struct xnf *x, const struct xnf_caps *caps, unsigned int n)
 {
 	struct xpv_kvs l;
@@ -221,6 +235,7 @@ static int xnf_publish(struct xnf *x, const struct xnf_caps *caps, unsigned int 
 		xpv_kvs_set(&l, XPV_QUEUE_FLAT, "multi-queue-num-queues", n);
 	else
 		xpv_kvs_del(&l, XPV_QUEUE_FLAT, "multi-queue-num-queues");
+	xnf_publish_ctrl(&l, x);
 	xpv_kvs_set(&l, XPV_QUEUE_FLAT, "request-rx-copy", 1);
 	xpv_kvs_set(&l, XPV_QUEUE_FLAT, "feature-rx-notify", 1);
 	xpv_kvs_set(&l, XPV_QUEUE_FLAT, "feature-sg", 1);
@@ -303,13 +318,18 @@ int xnf_connect(struct xnf *x)
 	err = xnf_negotiate(x, &caps);
 	if (err)
 		return err;
+	if (caps.ctrl)
+		xnf_ctrl_open(x);
 	err = xnf_make_queues(x, &caps);
-	if (err)
+	if (err) {
+		xnf_ctrl_close(x);
 		return err;
+	}
 	rtnl_lock();
 	err = xnf_apply_caps(x, &caps);
 	rtnl_unlock();
 	if (err) {
+		xnf_ctrl_close(x);
 		xnf_queues_exit(x, caps.queues);
 		return err;
 	}
@@ -382,11 +402,15 @@ void xnf_start(struct xnf *x)
 	netif_carrier_on(x->dev);
 	rtnl_unlock();
 	netdev_notify_peers(x->dev);
+	/* A backend answers only once it is connected. */
+	if (x->ctrl.mem.addr && READ_ONCE(xnf_statics))
+		schedule_work(&x->ctrl.work);
 }
 
 /*
- * The one order for every way down: senders, NAPIs, handlers, then what they
- * used.  The NAPIs go before the event channels, because they end events.
+ * The one order for every way down: messages, senders, NAPIs, handlers, then
+ * what they used.  The NAPIs go before the event channels, because they end
+ * events.
  */
 void xnf_disconnect(struct xnf *x)
 {
@@ -394,6 +418,7 @@ void xnf_disconnect(struct xnf *x)
 
 	if (!x->connected)
 		return;
+	xnf_ctrl_close(x);
 	rtnl_lock();
 	x->live = false;
 	netif_carrier_off(x->dev);

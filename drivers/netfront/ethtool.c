@@ -12,6 +12,7 @@
 #define XNF_STAT(f, h)	XPV_STAT(struct xnf_stats, f, h)
 
 const struct xpv_stat xnf_stat_table[] = {
+	XNF_STAT(static_pages, "pages offered to the backend to keep mapped"),
 	XNF_STAT(tx_packets, "packets queued to the backend"),
 	XNF_STAT(tx_bytes, "bytes in them"),
 	XNF_STAT(tx_slots, "data slots they took"),
@@ -21,6 +22,7 @@ const struct xpv_stat xnf_stat_table[] = {
 	XNF_STAT(tx_events_received, "events of completions"),
 	XNF_STAT(tx_events_spurious, "of these, with nothing to do"),
 	XNF_STAT(tx_copied, "small packets that needed no grant and no event"),
+	XNF_STAT(tx_staged, "larger packets copied, to pages that the backend keeps mapped"),
 	XNF_STAT(tx_linearized, "packets copied to fit the slots or hide data"),
 	XNF_STAT(tx_queue_stops, "times the ring was full"),
 	XNF_STAT(tx_reaped_by_sender, "completions that needed no event"),
@@ -36,6 +38,7 @@ const struct xpv_stat xnf_stat_table[] = {
 	XNF_STAT(rx_events_received, "events of packets, or all with one channel"),
 	XNF_STAT(rx_events_spurious, "of these, with nothing to do"),
 	XNF_STAT(rx_copied, "packets copied out of their page"),
+	XNF_STAT(rx_static_slots, "slots in pages that the backend keeps mapped"),
 	XNF_STAT(rx_recycled, "pages posted again with their grant"),
 	XNF_STAT(rx_refill_fail, "times no page could be had"),
 	XNF_STAT(rx_gso_packets, "packets that are several segments"),

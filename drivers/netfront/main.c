@@ -31,6 +31,10 @@ module_param(rx_copybreak, uint, 0644);
 MODULE_PARM_DESC(rx_copybreak,
 		 "Received frames up to so many bytes are copied, 0 to 4096; ethtool --set-tunable changes it later (default 256)");
 
+module_param_named(static_grants, xnf_statics, bool, 0644);
+MODULE_PARM_DESC(static_grants,
+		 "Let backends keep pages mapped, 400 for each queue; read at connect (default Y)");
+
 unsigned int xnf_close_ms = 2500;
 
 static unsigned int xnf_queue_limit(void)
@@ -312,6 +316,7 @@ static struct xnf *xnf_alloc(struct xpv_dev *d)
 	};
 	mutex_init(&x->lock);
 	INIT_WORK(&x->break_work, xnf_break_work);
+	xnf_ctrl_init(x);
 	xpv_faults_init(&x->faults);
 	xnf_netdev_setup(dev, d);
 	if (!xnf_queues_alloc(x))

@@ -6,7 +6,10 @@
  *	connect.c	features, queues, publishing, going live and down again
  *	plan.c		packets of the guest: into which slots each is cut
  *	tx.c		packets of the guest: queue, publish, complete
- *	rx.c		packets for the guest: parse, build, refill
+ *	rx.c		packets for the guest: parse, deliver, refill
+ *	rxskb.c		packets for the guest: from pages to skbs
+ *	ctrl.c		control ring: messages to the backend
+ *	static.c	pages that the backend keeps mapped
  *	ethtool.c	counters and settings for people
  *
  * Locks, outer first: xnf.lock (state, store), rtnl (queues installed, NAPI on
@@ -32,6 +35,7 @@
 #include <xpv/proto.h>
 #include <xpv/ring.h>
 #include <xpv/stats.h>
+#include "static.h"
 
 /* netif.h fixes both rings to one page, which makes 256 slots. */
 #define XNF_RING		256
@@ -47,17 +51,26 @@
 /* Headers copied into the linear part of a large Rx packet, at most. */
 #define XNF_RX_HEAD		128
 
+/* Memory for packets that are copied, and how many pieces a queue keeps. */
+#define XNF_RX_BIG		32768
+#define XNF_RX_BIG_POOL		64
+
 #define XNF_QUEUES_MAX		32
 #define XNF_MTU_SG		(XPV_NET_MAX_FRAME - 18)
 #define XNF_COPYBREAK		256
 
 /*
  * Small Tx packets are copied into pages that stay granted: one place of
- * XNF_COPY bytes for each id.
+ * XNF_COPY bytes for each id. Where the backend keeps pages mapped there is one
+ * of XNF_STAGE bytes as well, for packets up to the usual MTU.
  */
 #define XNF_COPY		256
-#define XNF_COPY_PER_PAGE	(XPV_PAGE_SIZE / XNF_COPY)
-#define XNF_COPY_PAGES		(XNF_RING / XNF_COPY_PER_PAGE)
+#define XNF_COPY_PAGES		(XNF_RING * XNF_COPY / XPV_PAGE_SIZE)
+#define XNF_STAGE		2048
+#define XNF_STAGE_PAGES		(XNF_RING * XNF_STAGE / XPV_PAGE_SIZE)
+
+/* Pages of a queue that a backend may keep mapped: small Tx, Rx, larger Tx. */
+#define XNF_STATIC_PAGES	(XNF_COPY_PAGES + XNF_RING + XNF_STAGE_PAGES)
 
 /**
  * struct xnf_stats - counters of one queue, named as people see them
@@ -73,6 +86,7 @@ struct xnf_stats {
 	u64 tx_events_sent;
 	u64 tx_events_suppressed;
 	u64 tx_copied;
+	u64 tx_staged;
 	u64 tx_linearized;
 	u64 tx_queue_stops;
 	u64 tx_reaped_by_sender;
@@ -87,6 +101,7 @@ struct xnf_stats {
 	u64 rx_events_sent;
 	u64 rx_events_suppressed;
 	u64 rx_copied;
+	u64 rx_static_slots;
 	u64 rx_recycled;
 	u64 rx_refill_fail;
 	u64 rx_gso_packets;
@@ -94,6 +109,8 @@ struct xnf_stats {
 	u64 rx_dropped;
 	u64 rx_errors;
 	u64 rx_abandoned;
+
+	u64 static_pages ____cacheline_aligned;
 
 	u64 tx_events_received ____cacheline_aligned;
 	u64 tx_events_spurious;
@@ -116,7 +133,7 @@ enum xnf_mem {
 	XNF_MEM_HEAD,	/* the skb's linear part, not always counted pages */
 	XNF_MEM_FRAG,	/* a page of the skb that has a reference count */
 	XNF_MEM_BOUNCE,	/* a page of ours */
-	XNF_MEM_COPY,	/* the id's place in the pages for small packets */
+	XNF_MEM_COPY,	/* the id's place in pages that stay granted */
 };
 
 /**
@@ -139,7 +156,13 @@ struct xnf_tx_plan {
 	struct xnf_piece piece[XNF_TX_SLOTS];
 };
 
-/** struct xnf_tx_slot - what an id in flight stands for; COPY has no skb */
+/**
+ * struct xnf_tx_slot - what an id in flight stands for
+ * @skb: packet, NULL when it was copied as a whole and is done with
+ * @page: its part of the packet
+ * @gref: the grant, not for COPY
+ * @mem: who owns the memory
+ */
 struct xnf_tx_slot {
 	struct sk_buff *skb;
 	struct page *page;
@@ -173,8 +196,8 @@ static inline struct xnf_tx_cb *xnf_tx_cb(struct sk_buff *skb)
  * @slot: by id
  * @extras: extra infos in flight
  * @held: packets in flight whose skb waits for the response
- * @copy: pages for small packets, granted as long as the queue exists
- * @copy_ref: their references
+ * @copy: pages with a place for each id, granted as long as the queue exists
+ * @stage: the same with larger places, there while the backend maps them
  */
 struct xnf_tx {
 	struct xpv_front ring;
@@ -184,8 +207,8 @@ struct xnf_tx {
 	struct xnf_tx_slot *slot;
 	u32 extras;
 	u32 held;
-	struct page *copy[XNF_COPY_PAGES];
-	grant_ref_t copy_ref[XNF_COPY_PAGES];
+	struct xnf_fixed copy;
+	struct xnf_fixed stage;
 };
 
 /** struct xnf_tx_done - packets whose last response came in */
@@ -193,12 +216,6 @@ struct xnf_tx_done {
 	struct sk_buff_head list;
 	unsigned int packets;
 	unsigned int bytes;
-};
-
-/** struct xnf_rx_buf - a page that the peer may write */
-struct xnf_rx_buf {
-	struct page *page;
-	grant_ref_t gref;
 };
 
 struct xnf_rx_seg {
@@ -264,6 +281,8 @@ struct xnf_rx_pkt {
  * @buf: posted buffers by slot, then the stack of spare ones
  * @spare: granted buffers to be posted again
  * @nspare: how many
+ * @big: memory for packets that are copied
+ * @fixed: pages that the peer keeps mapped; once on, only such are posted
  * @pkt: packet whose slots are coming in
  * @refill: runs only after an allocation failed
  * @hold: when the next event is wanted
@@ -277,6 +296,8 @@ struct xnf_rx {
 	struct xnf_rx_buf *buf;
 	struct xnf_rx_buf *spare;
 	unsigned int nspare;
+	struct page_pool *big;
+	struct xnf_fixed fixed;
 	struct xnf_rx_pkt pkt;
 	struct timer_list refill;
 	struct xpv_hold hold;
@@ -322,6 +343,7 @@ struct xnf_caps {
 	bool gso6;
 	bool split;
 	bool multi;
+	bool ctrl;
 	u32 queues;
 };
 
@@ -345,6 +367,7 @@ enum {
  * @tx_copybreak: Tx packets up to here are copied, at most XNF_COPY
  * @rx_hold: settings of ethtool -C
  * @caps: negotiated
+ * @ctrl: control ring
  * @nq: queues in use, at least 1; rtnl
  * @max_q: queues there are
  * @q: queues
@@ -364,6 +387,7 @@ struct xnf {
 	u32 tx_copybreak;
 	struct xpv_hold_conf rx_hold;
 	struct xnf_caps caps;
+	struct xnf_ctrl ctrl;
 	unsigned int nq;
 	unsigned int max_q;
 	struct xnf_queue *q;
@@ -485,6 +509,26 @@ unsigned int xnf_rx_headlen(const u8 *data, unsigned int len);
  * Return: 0 or -EPROTO when they make no sense.
  */
 int xnf_rx_offload(struct sk_buff *skb, const struct xnf_rx_pkt *p, bool *fixed);
+
+/* rxskb.c */
+
+/** xnf_rx_spare() - a buffer that comes back with its grant. */
+void xnf_rx_spare(struct xnf_queue *q, const struct xnf_rx_buf *buf);
+
+/** xnf_rx_put_back() - all buffers of a packet, their grants untouched. */
+void xnf_rx_put_back(struct xnf_queue *q, struct xnf_rx_pkt *p);
+
+/** xnf_rx_revoke() - take a page from the peer. Return: it is ours alone. */
+bool xnf_rx_revoke(struct xnf_queue *q, const struct xnf_rx_buf *buf);
+
+/**
+ * xnf_rx_build() - an skb with the data of @p, which has none afterwards
+ *
+ * Return: NULL without memory, or when the peer keeps a page.
+ */
+struct sk_buff *xnf_rx_build(struct xnf_queue *q, struct xnf_rx_pkt *p);
+
+/* rx.c again */
 
 /** xnf_rx_refill() - keep the ring full, one push. Rx NAPI or alone. */
 void xnf_rx_refill(struct xnf_queue *q);

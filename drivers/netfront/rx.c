@@ -2,11 +2,10 @@
 /*
  * Guest Rx: packets of the backend to the guest's stack.
  *
- * Decides which slots make a packet, whether they make sense, and what becomes
- * of each page: small frames are copied out and page and grant are posted again
- * untouched; the pages of larger ones go to the stack once their grant could be
- * revoked.  Must not read a slot twice, and must not look at ids: a response
- * belongs to the request that stood in the same slot.
+ * Decides which slots make a packet, whether they make sense, and which pages
+ * are posted.  rxskb.c makes skbs of them.  Must not read a slot twice, and must
+ * not look at ids: a response belongs to the request that stood in the same
+ * slot.
  *
  * Called by the Rx NAPI; the parts that set up and tear down run while it is
  * disabled.
@@ -199,109 +198,6 @@ int xnf_rx_offload(struct sk_buff *skb, const struct xnf_rx_pkt *p, bool *fixed)
 	return 0;
 }
 
-static void xnf_rx_spare(struct xnf_queue *q, const struct xnf_rx_buf *buf)
-{
-	q->rx.spare[q->rx.nspare++] = *buf;
-}
-
-/* Post the buffers of a packet again, their grants untouched. */
-static void xnf_rx_put_back(struct xnf_queue *q, struct xnf_rx_pkt *p)
-{
-	q->stats.rx_recycled += p->nseg;
-	while (p->nseg)
-		xnf_rx_spare(q, &p->seg[--p->nseg].buf);
-}
-
-/*
- * The peer still maps the page: it leaves the pool by the deferred list. One
- * more reference makes the pool let go of it instead of using it again.
- */
-static void xnf_rx_abandon(struct xnf_queue *q, const struct xnf_rx_buf *buf)
-{
-	get_page(buf->page);
-	hyp_grant_abandon(buf->gref, buf->page);
-	q->stats.rx_abandoned++;
-	page_pool_put_full_page(q->rx.pool, buf->page, false);
-}
-
-/* Take page from the peer. Return: it is ours alone now. */
-static bool xnf_rx_revoke(struct xnf_queue *q, const struct xnf_rx_buf *buf)
-{
-	if (likely(hyp_ungrant(buf->gref))) {
-		xpv_gref_put(&q->rx.grefs, buf->gref);
-		return true;
-	}
-	xnf_rx_abandon(q, buf);
-	return false;
-}
-
-static struct sk_buff *xnf_rx_copy(struct xnf_queue *q, struct xnf_rx_pkt *p)
-{
-	struct sk_buff *skb = napi_alloc_skb(&q->rx_napi, p->len);
-
-	if (likely(skb)) {
-		skb_put_data(skb, page_address(p->seg[0].buf.page) +
-			     p->seg[0].off, p->len);
-		q->stats.rx_copied++;
-	}
-	xnf_rx_put_back(q, p);
-	return skb;
-}
-
-/* All pages of the packet back from the peer, or none is left to use. */
-static int xnf_rx_revoke_all(struct xnf_queue *q, struct xnf_rx_pkt *p)
-{
-	unsigned int i, n = 0;
-
-	for (i = 0; i < p->nseg; i++)
-		if (xnf_rx_revoke(q, &p->seg[i].buf))
-			p->seg[n++] = p->seg[i];
-	if (likely(n == p->nseg))
-		return 0;
-	xpv_peer_fault(q->x->d, &q->x->faults, XPV_FAULT_BUSY,
-		       "rx queue %u: %u answered pages still mapped", q->id,
-		       p->nseg - n);
-	while (n)
-		page_pool_put_full_page(q->rx.pool, p->seg[--n].buf.page, false);
-	p->nseg = 0;
-	xnf_break(q->x);
-	return -EPROTO;
-}
-
-static struct sk_buff *xnf_rx_frags(struct xnf_queue *q, struct xnf_rx_pkt *p)
-{
-	struct sk_buff *skb = napi_alloc_skb(&q->rx_napi, XNF_RX_HEAD);
-	unsigned int i, head;
-	const u8 *data;
-
-	if (unlikely(!skb)) {
-		xnf_rx_put_back(q, p);
-		return NULL;
-	}
-	if (unlikely(xnf_rx_revoke_all(q, p))) {
-		kfree_skb(skb);
-		return NULL;
-	}
-	data = page_address(p->seg[0].buf.page) + p->seg[0].off;
-	head = p->nseg > MAX_SKB_FRAGS ? p->seg[0].len :
-					 xnf_rx_headlen(data, p->seg[0].len);
-	skb_put_data(skb, data, head);
-	p->seg[0].off += head;
-	p->seg[0].len -= head;
-	skb_mark_for_recycle(skb);
-	for (i = 0; i < p->nseg; i++) {
-		struct page *page = p->seg[i].buf.page;
-
-		if (p->seg[i].len)
-			skb_add_rx_frag(skb, skb_shinfo(skb)->nr_frags, page,
-					p->seg[i].off, p->seg[i].len, PAGE_SIZE);
-		else
-			page_pool_recycle_direct(q->rx.pool, page);
-	}
-	p->nseg = 0;
-	return skb;
-}
-
 /* One segment more fits when the first is so short that it becomes linear. */
 static bool xnf_rx_too_many(const struct xnf_rx_pkt *p)
 {
@@ -333,10 +229,7 @@ static void xnf_rx_deliver(struct xnf_queue *q, struct xnf_rx_pkt *p)
 		xnf_rx_drop(q, p);
 		return;
 	}
-	if (p->nseg == 1 && len <= READ_ONCE(q->x->copybreak))
-		skb = xnf_rx_copy(q, p);
-	else
-		skb = xnf_rx_frags(q, p);
+	skb = xnf_rx_build(q, p);
 	if (unlikely(!skb)) {
 		q->stats.rx_dropped++;
 		return;
@@ -370,6 +263,7 @@ static bool xnf_rx_pull(struct xnf_queue *q)
 	rx->buf[idx].page = NULL;
 	step = xnf_rx_parse(&rx->pkt, &slot);
 	q->stats.rx_slots++;
+	q->stats.rx_static_slots += buf.fixed;
 	if (step & XNF_RX_KEEP) {
 		rx->pkt.seg[rx->pkt.nseg - 1].buf = buf;
 	} else {
@@ -460,6 +354,7 @@ static bool xnf_rx_new_buf(struct xnf_queue *q, struct xnf_rx_buf *buf)
 {
 	struct xnf *x = q->x;
 
+	buf->fixed = false;
 	buf->gref = xpv_gref_get(&q->rx.grefs);
 	if (buf->gref == XPV_GREF_NONE)
 		return false;
@@ -499,6 +394,12 @@ void xnf_rx_refill(struct xnf_queue *q)
 
 		if (rx->nspare) {
 			buf = rx->spare[--rx->nspare];
+		/* The pages before the flag: pairs with the release in static.c. */
+		} else if (smp_load_acquire(&rx->fixed.on)) {
+			/* The others are in a packet that is coming in. */
+			if (!rx->fixed.n)
+				break;
+			buf = rx->fixed.buf[--rx->fixed.n];
 		} else if (unlikely(!xnf_rx_new_buf(q, &buf))) {
 			q->stats.rx_refill_fail++;
 			mod_timer(&rx->refill, jiffies + XNF_REFILL_DELAY);
@@ -519,20 +420,22 @@ static void xnf_rx_refill_timer(struct timer_list *t)
 	napi_schedule(&q->rx_napi);
 }
 
-static int xnf_rx_pool_init(struct xnf_queue *q)
+/* Pages of @order, at most @n of them kept. NULL without memory. */
+static struct page_pool *xnf_rx_pool(struct xnf_queue *q, unsigned int order,
+				     unsigned int n)
 {
 	struct page_pool_params pp = {
-		.pool_size = 2 * XNF_RING,
+		.flags = order ? XPV_PP_FLAG_FRAG : 0,
+		.order = order,
+		.pool_size = n,
 		.nid = NUMA_NO_NODE,
 	};
 	struct page_pool *pool;
 
-	xpv_page_pool_owner(&pp, q->x->dev, &q->rx_napi);
+	/* Large ones beside the pool's ring would be too much memory. */
+	xpv_page_pool_owner(&pp, q->x->dev, order ? NULL : &q->rx_napi);
 	pool = page_pool_create(&pp);
-	if (IS_ERR(pool))
-		return PTR_ERR(pool);
-	q->rx.pool = pool;
-	return 0;
+	return IS_ERR(pool) ? NULL : pool;
 }
 
 int xnf_rx_init(struct xnf_queue *q)
@@ -548,9 +451,10 @@ int xnf_rx_init(struct xnf_queue *q)
 	if (!rx->buf)
 		return -ENOMEM;
 	rx->spare = rx->buf + XNF_RING;
-	err = xnf_rx_pool_init(q);
-	if (err)
-		return err;
+	rx->pool = xnf_rx_pool(q, 0, 2 * XNF_RING);
+	rx->big = xnf_rx_pool(q, get_order(XNF_RX_BIG), XNF_RX_BIG_POOL);
+	if (!rx->pool || !rx->big)
+		return -ENOMEM;
 	err = xpv_gref_pool_init(&rx->grefs, XNF_RING);
 	if (err)
 		return err;
@@ -577,6 +481,7 @@ static void xnf_rx_drain(struct xnf_queue *q)
 		if (xnf_rx_revoke(q, buf))
 			page_pool_put_full_page(rx->pool, buf->page, false);
 	}
+	xnf_fixed_exit(&rx->fixed);
 }
 
 void xnf_rx_exit(struct xnf_queue *q)
@@ -593,6 +498,9 @@ void xnf_rx_exit(struct xnf_queue *q)
 	if (rx->pool)
 		page_pool_destroy(rx->pool);
 	rx->pool = NULL;
+	if (rx->big)
+		page_pool_destroy(rx->big);
+	rx->big = NULL;
 	kfree(rx->buf);
 	rx->buf = NULL;
 }

@@ -12,6 +12,7 @@
  */
 #include <linux/etherdevice.h>
 #include <linux/slab.h>
+#include <xpv/bulk.h>
 #include "netfront.h"
 
 /* With fewer free slots the sender itself looks for responses. */
@@ -29,11 +30,47 @@ static void xnf_tx_put_gso(struct xnf_tx *tx, const struct xnf_tx_plan *plan)
 	tx->extras++;
 }
 
-static enum xnf_mem xnf_piece_mem(const struct xnf_tx_plan *plan, unsigned int i)
+/*
+ * The place of an id in pages that stay granted: @size bytes. Return: where it
+ * is; the request is told as well.
+ */
+static __always_inline void *xnf_tx_place(const struct xnf_fixed *f,
+					  unsigned int size,
+					  struct xen_netif_tx_request *req)
+{
+	unsigned int per = XPV_PAGE_SIZE / size;
+	const struct xnf_rx_buf *buf = &f->buf[req->id / per];
+
+	req->gref = buf->gref;
+	req->offset = req->id % per * size;
+	return (u8 *)page_address(buf->page) + req->offset;
+}
+
+/* A short linear part is copied like a small packet: its grant costs more. */
+static enum xnf_mem xnf_piece_mem(const struct xnf *x,
+				  const struct xnf_tx_plan *plan, unsigned int i)
 {
 	if (plan->bounce)
 		return XNF_MEM_BOUNCE;
-	return i < plan->nhead ? XNF_MEM_HEAD : XNF_MEM_FRAG;
+	if (i >= plan->nhead)
+		return XNF_MEM_FRAG;
+	return plan->piece[i].len <= READ_ONCE(x->tx_copybreak) ? XNF_MEM_COPY :
+								  XNF_MEM_HEAD;
+}
+
+/* Let the peer have one piece of a packet; the slot's @mem says how. */
+static void xnf_tx_give(struct xnf_queue *q, const struct xnf_piece *p,
+			struct xnf_tx_slot *s, struct xen_netif_tx_request *req)
+{
+	if (s->mem == XNF_MEM_COPY) {
+		memcpy(xnf_tx_place(&q->tx.copy, XNF_COPY, req),
+		       (u8 *)page_address(p->page) + p->off, p->len);
+		return;
+	}
+	s->gref = xpv_gref_get(&q->tx.grefs);
+	req->gref = s->gref;
+	req->offset = p->off;
+	hyp_grant(s->gref, q->x->d->peer, p->page, true);
 }
 
 void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
@@ -46,8 +83,6 @@ void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
 	for (i = 0; i < plan->n; i++) {
 		const struct xnf_piece *p = &plan->piece[i];
 		struct xen_netif_tx_request req = {
-			.gref = xpv_gref_get(&tx->grefs),
-			.offset = p->off,
 			.id = xpv_ids_get(&tx->ids),
 			/* The first slot names the length of the packet. */
 			.size = i ? p->len : skb->len,
@@ -59,10 +94,9 @@ void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
 		tx->slot[req.id] = (struct xnf_tx_slot) {
 			.skb = skb,
 			.page = p->page,
-			.gref = req.gref,
-			.mem = xnf_piece_mem(plan, i),
+			.mem = xnf_piece_mem(q->x, plan, i),
 		};
-		hyp_grant(req.gref, q->x->d->peer, p->page, true);
+		xnf_tx_give(q, p, &tx->slot[req.id], &req);
 		xpv_front_put(&tx->ring, &req, sizeof(req));
 		if (!i && plan->gso_type != XEN_NETIF_GSO_TYPE_NONE)
 			xnf_tx_put_gso(tx, plan);
@@ -93,21 +127,30 @@ static void xnf_tx_abandon(struct xnf_queue *q, struct xnf_tx_slot *s)
 		hyp_grant_abandon(s->gref, page);
 }
 
-/* Take back the memory of one slot. Return: the peer had let go of it. */
+/* What a slot let the peer have. Return: the peer had let go of it. */
+static bool xnf_tx_take_back(struct xnf_queue *q, struct xnf_tx_slot *s)
+{
+	/* The peer may read there for ever, what it read was meant for it. */
+	if (s->mem == XNF_MEM_COPY)
+		return true;
+	if (unlikely(!hyp_ungrant(s->gref))) {
+		xnf_tx_abandon(q, s);
+		return false;
+	}
+	xpv_gref_put(&q->tx.grefs, s->gref);
+	if (s->mem == XNF_MEM_BOUNCE)
+		__free_page(s->page);
+	return true;
+}
+
+/* One slot was answered. Return: the peer had let go of its memory. */
 static bool xnf_tx_release(struct xnf_queue *q, unsigned int id,
 			   struct xnf_tx_done *done)
 {
 	struct xnf_tx_slot *s = &q->tx.slot[id];
 	struct sk_buff *skb = s->skb;
-	bool idle = hyp_ungrant(s->gref);
+	bool idle = xnf_tx_take_back(q, s);
 
-	if (likely(idle)) {
-		xpv_gref_put(&q->tx.grefs, s->gref);
-		if (s->mem == XNF_MEM_BOUNCE)
-			__free_page(s->page);
-	} else {
-		xnf_tx_abandon(q, s);
-	}
 	s->skb = NULL;
 	if (--xnf_tx_cb(skb)->left)
 		return idle;
@@ -144,8 +187,8 @@ static int xnf_tx_settle(struct xnf_queue *q,
 	}
 	if (unlikely(rsp->status < 0))
 		q->stats.tx_errors++;
-	/* Its place is free again; the peer may only read there anyway. */
-	if (q->tx.slot[rsp->id].mem == XNF_MEM_COPY)
+	/* A copied packet was done with long ago: its place is free again. */
+	if (!q->tx.slot[rsp->id].skb)
 		return 0;
 	if (unlikely(!xnf_tx_release(q, rsp->id, done))) {
 		xpv_peer_fault(x->d, &x->faults, XPV_FAULT_BUSY,
@@ -304,14 +347,33 @@ static void xnf_tx_stop(struct xnf_queue *q)
 	xnf_tx_arm_now(q);
 }
 
+static void xnf_tx_fill(u8 *to, const struct sk_buff *skb)
+{
+	unsigned int i, len = skb_headlen(skb);
+
+	if (unlikely(skb_has_frag_list(skb))) {
+		skb_copy_bits(skb, 0, to, skb->len);
+		return;
+	}
+	xpv_bulk_copy(to, skb->data, len);
+	for (i = 0; i < skb_shinfo(skb)->nr_frags; i++) {
+		const skb_frag_t *f = &skb_shinfo(skb)->frags[i];
+
+		to += len;
+		len = skb_frag_size(f);
+		xpv_bulk_copy(to, skb_frag_address(f), len);
+	}
+}
+
 /*
- * A small packet: copied to the place of its id, and its skb is done with at
- * once.  No grant, no byte queue limit, no event.
+ * A packet is copied to the place of its id, and its skb is done with at once.
+ * No grant, no byte queue limit, no event.
  */
 static int xnf_tx_copy(struct xnf_queue *q, struct sk_buff *skb,
 		       struct xnf_tx_plan *plan)
 {
 	struct xen_netif_tx_request req = { .size = skb->len };
+	bool small = skb->len <= XNF_COPY;
 	struct xnf_tx *tx = &q->tx;
 	int err;
 
@@ -322,16 +384,17 @@ static int xnf_tx_copy(struct xnf_queue *q, struct sk_buff *skb,
 		return err;
 	req.id = xpv_ids_get(&tx->ids);
 	req.flags = plan->flags;
-	req.gref = tx->copy_ref[req.id / XNF_COPY_PER_PAGE];
-	req.offset = req.id % XNF_COPY_PER_PAGE * XNF_COPY;
-	tx->slot[req.id].mem = XNF_MEM_COPY;
-	skb_copy_bits(skb, 0, page_address(tx->copy[req.id / XNF_COPY_PER_PAGE]) +
-		      req.offset, skb->len);
+	tx->slot[req.id] = (struct xnf_tx_slot) { .mem = XNF_MEM_COPY };
+	xnf_tx_fill(small ? xnf_tx_place(&tx->copy, XNF_COPY, &req) :
+			    xnf_tx_place(&tx->stage, XNF_STAGE, &req), skb);
 	xpv_front_put(&tx->ring, &req, sizeof(req));
+	if (plan->gso_type != XEN_NETIF_GSO_TYPE_NONE)
+		xnf_tx_put_gso(tx, plan);
 	q->stats.tx_packets++;
 	q->stats.tx_bytes += skb->len;
 	q->stats.tx_slots++;
-	q->stats.tx_copied++;
+	q->stats.tx_copied += small;
+	q->stats.tx_staged += !small;
 	skb_tx_timestamp(skb);
 	dev_consume_skb_any(skb);
 	return 0;
@@ -353,12 +416,24 @@ static int xnf_tx_hold(struct xnf_queue *q, struct sk_buff *skb,
 	return 0;
 }
 
+/*
+ * Larger packets are copied where the backend keeps the pages mapped, up to a
+ * size at which a grant costs about as much as a second copy.
+ */
+static bool xnf_tx_copies(const struct xnf_queue *q, const struct sk_buff *skb)
+{
+	if (skb->len <= READ_ONCE(q->x->tx_copybreak))
+		return true;
+	/* The pages before the flag: pairs with the release in static.c. */
+	return skb->len <= XNF_STAGE && smp_load_acquire(&q->tx.stage.on);
+}
+
 netdev_tx_t xnf_xmit(struct sk_buff *skb, struct net_device *dev)
 {
 	struct xnf *x = netdev_priv(dev);
 	struct xnf_queue *q = &x->q[skb_get_queue_mapping(skb)];
 	struct netdev_queue *txq = xnf_txq(q);
-	bool small = skb->len <= READ_ONCE(x->tx_copybreak) && !skb_is_gso(skb);
+	bool copied = xnf_tx_copies(q, skb);
 	bool more = netdev_xmit_more();
 	struct xnf_tx_plan plan;
 
@@ -367,18 +442,18 @@ netdev_tx_t xnf_xmit(struct sk_buff *skb, struct net_device *dev)
 	 * told of must not complete it ahead of the byte queue limit.
 	 */
 	if ((xpv_front_free(&q->tx.ring) < XNF_TX_SHORT ||
-	     (!small && !q->tx.held)) && READ_ONCE(q->up))
+	     (!copied && !q->tx.held)) && READ_ONCE(q->up))
 		xnf_tx_reap_by_sender(q);
 	if (unlikely(!READ_ONCE(q->up)))
 		goto drop;
 	if (unlikely(xpv_front_free(&q->tx.ring) < XNF_TX_ROOM))
 		goto full;
-	if (unlikely(small ? xnf_tx_copy(q, skb, &plan) : xnf_tx_hold(q, skb, &plan)))
+	if (unlikely(copied ? xnf_tx_copy(q, skb, &plan) : xnf_tx_hold(q, skb, &plan)))
 		goto drop;
 	if (xpv_front_free(&q->tx.ring) < XNF_TX_ROOM)
 		xnf_tx_stop(q);
-	if (small ? !more || netif_tx_queue_stopped(txq) :
-		    __netdev_tx_sent_queue(txq, skb->len, more))
+	if (copied ? !more || netif_tx_queue_stopped(txq) :
+		     __netdev_tx_sent_queue(txq, skb->len, more))
 		xnf_tx_push(q);
 	return NETDEV_TX_OK;
 
@@ -393,49 +468,6 @@ drop:
 	if (!more && READ_ONCE(q->up))
 		xnf_tx_push(q);
 	return NETDEV_TX_OK;
-}
-
-/* The pages for small packets: zeroed, granted, and then left alone. */
-static int xnf_tx_copy_init(struct xnf_queue *q)
-{
-	struct xnf_tx *tx = &q->tx;
-	unsigned int i;
-	int err;
-
-	for (i = 0; i < XNF_COPY_PAGES; i++) {
-		tx->copy[i] = alloc_page(GFP_KERNEL | __GFP_ZERO);
-		if (!tx->copy[i])
-			return -ENOMEM;
-	}
-	err = hyp_gref_alloc(XNF_COPY_PAGES, tx->copy_ref);
-	if (err) {
-		memset(tx->copy_ref, 0, sizeof(tx->copy_ref));
-		return err;
-	}
-	for (i = 0; i < XNF_COPY_PAGES; i++)
-		hyp_grant(tx->copy_ref[i], q->x->d->peer, tx->copy[i], true);
-	return 0;
-}
-
-static void xnf_tx_copy_exit(struct xnf_queue *q)
-{
-	struct xnf_tx *tx = &q->tx;
-	unsigned int i;
-
-	for (i = 0; i < XNF_COPY_PAGES; i++) {
-		if (!tx->copy[i])
-			continue;
-		if (tx->copy_ref[i] == XPV_GREF_NONE) {
-			__free_page(tx->copy[i]);
-		} else if (hyp_ungrant(tx->copy_ref[i])) {
-			hyp_gref_free(1, &tx->copy_ref[i]);
-			__free_page(tx->copy[i]);
-		} else {
-			hyp_grant_abandon(tx->copy_ref[i], tx->copy[i]);
-		}
-		tx->copy[i] = NULL;
-		tx->copy_ref[i] = XPV_GREF_NONE;
-	}
 }
 
 int xnf_tx_init(struct xnf_queue *q)
@@ -454,7 +486,7 @@ int xnf_tx_init(struct xnf_queue *q)
 	err = xpv_gref_pool_init(&tx->grefs, XNF_RING);
 	if (err)
 		return err;
-	err = xnf_tx_copy_init(q);
+	err = xnf_fixed_init(q->x, &tx->copy, XNF_COPY_PAGES, true);
 	if (err)
 		return err;
 	err = hyp_ring_share(q->x->d, &tx->mem, 1);
@@ -472,8 +504,7 @@ static void xnf_tx_drain(struct xnf_queue *q)
 
 	xnf_tx_done_init(&done);
 	for (id = 0; id < XNF_RING; id++)
-		if (!xpv_ids_put(&q->tx.ids, id) &&
-		    q->tx.slot[id].mem != XNF_MEM_COPY)
+		if (!xpv_ids_put(&q->tx.ids, id) && q->tx.slot[id].skb)
 			xnf_tx_release(q, id, &done);
 	q->stats.tx_dropped += done.packets;
 	__skb_queue_purge(&done.list);
@@ -489,7 +520,8 @@ void xnf_tx_exit(struct xnf_queue *q)
 	if (tx->mem.addr)
 		hyp_ring_unshare(q->x->d, &tx->mem);
 	tx->mem.addr = NULL;
-	xnf_tx_copy_exit(q);
+	xnf_fixed_exit(&tx->copy);
+	xnf_fixed_exit(&tx->stage);
 	xpv_gref_pool_exit(&tx->grefs);
 	xpv_ids_exit(&tx->ids);
 	kfree(tx->slot);

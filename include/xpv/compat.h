@@ -97,6 +97,13 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #include <net/page_pool.h>
 #endif
 
+/* Before 6.6 a page pool must be told that its pages will be divided. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 6, 0)
+#define XPV_PP_FLAG_FRAG	0
+#else
+#define XPV_PP_FLAG_FRAG	PP_FLAG_PAGE_FRAG
+#endif
+
 struct napi_struct;
 struct net_device;
 

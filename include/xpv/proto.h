@@ -35,6 +35,9 @@ static_assert(sizeof(struct xpv_net_gref) == 8);
 
 #define XPV_NET_GREF_READONLY	1
 
+/* netif.h: entries of one list, which starts its page. */
+#define XPV_NET_GREF_LIST	(4096 / sizeof(struct xpv_net_gref))
+
 /* netif.h: slots a frontend may use for one packet and expect it to pass. */
 #define XPV_NET_SLOTS_MIN	18
 

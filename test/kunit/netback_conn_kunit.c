@@ -19,7 +19,7 @@ static void probe_offers_features(struct kunit *test)
 		{ "feature-sg", 1 }, { "feature-gso-tcpv4", 1 },
 		{ "feature-gso-tcpv6", 1 }, { "feature-ipv6-csum-offload", 1 },
 		{ "feature-rx-copy", 1 }, { "feature-rx-flip", 0 },
-		{ "feature-split-event-channels", 1 },
+		{ "feature-split-event-channels", 1 }, { "feature-ctrl-ring", 1 },
 	};
 	struct guest *g = guest_new(test);
 	unsigned int i;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * netback, packets to copies: where the bytes of both directions go, how many
- * Rx slots an skb takes, and the rate limit.  Copies are made with memcpy.
+ * netback, packets to copies: where the bytes of both directions go, and how
+ * many Rx slots an skb takes.  Copies are made with memcpy.
  */
 #include <kunit/test.h>
 #include <linux/etherdevice.h>
@@ -23,7 +23,7 @@ static u8 pattern(grant_ref_t gref, unsigned int off)
 struct bench {
 	struct xpv_copy_batch b;
 	struct page *head;
-	struct page *page[MAX_SKB_FRAGS];
+	struct xnb_tx_place to[MAX_SKB_FRAGS];
 };
 
 static void run_ops(struct kunit *test, struct bench *w)
@@ -54,10 +54,12 @@ static void check_copied(struct kunit *test, struct bench *w,
 	for (i = 0; i < p->nslots; i++) {
 		for (k = 0; k < p->slot[i].len; k++) {
 			if (!room) {
-				KUNIT_ASSERT_LT(test, piece, l->npages);
+				KUNIT_ASSERT_LT(test, piece, l->npieces);
 				room = l->bytes[piece];
 				KUNIT_ASSERT_GT(test, room, 0);
-				at = page_address(w->page[piece++]);
+				at = (u8 *)page_address(w->to[piece].page) +
+				     w->to[piece].off;
+				piece++;
 			}
 			if (*at++ != pattern(p->slot[i].gref,
 					     p->slot[i].off + k))
@@ -66,24 +68,36 @@ static void check_copied(struct kunit *test, struct bench *w,
 		}
 	}
 	KUNIT_EXPECT_EQ(test, room, 0);
-	KUNIT_EXPECT_EQ(test, piece, l->npages);
+	KUNIT_EXPECT_EQ(test, piece, l->npieces);
+}
+
+static void plan_size(struct kunit *test, struct bench *w,
+		      const struct xnb_tx_pkt *p, unsigned int head_off,
+		      unsigned int size)
+{
+	struct xnb_tx_layout l;
+	unsigned int n, i;
+
+	xnb_tx_layout(p, &l, size);
+	KUNIT_ASSERT_LE(test, l.npieces, (unsigned int)MAX_SKB_FRAGS);
+	KUNIT_ASSERT_GE(test, l.head_len, min(p->len, (u32)XNB_TX_HEAD));
+	for (i = 0; i < l.npieces; i++) {
+		w->to[i].off = i ? 0 : l.off;
+		KUNIT_ASSERT_LE(test, w->to[i].off + l.bytes[i], size);
+	}
+	xpv_copy_reset(&w->b);
+	n = xnb_tx_plan(&w->b, p, &l, w->head, head_off, w->to);
+	KUNIT_ASSERT_EQ(test, n, w->b.n);
+	KUNIT_ASSERT_LE(test, n, (unsigned int)XNB_TX_OPS);
+	run_ops(test, w);
+	check_copied(test, w, p, &l, head_off);
 }
 
 static void plan_and_check(struct kunit *test, struct bench *w,
 			   const struct xnb_tx_pkt *p, unsigned int head_off)
 {
-	struct xnb_tx_layout l;
-	unsigned int n;
-
-	xnb_tx_layout(p, &l);
-	KUNIT_ASSERT_LE(test, l.npages, (unsigned int)MAX_SKB_FRAGS);
-	KUNIT_ASSERT_GE(test, l.head_len, min(p->len, (u32)XNB_TX_HEAD));
-	xpv_copy_reset(&w->b);
-	n = xnb_tx_plan(&w->b, p, &l, w->head, head_off, w->page);
-	KUNIT_ASSERT_EQ(test, n, w->b.n);
-	KUNIT_ASSERT_LE(test, n, (unsigned int)XNB_TX_OPS);
-	run_ops(test, w);
-	check_copied(test, w, p, &l, head_off);
+	plan_size(test, w, p, head_off, XPV_PAGE_SIZE);
+	plan_size(test, w, p, head_off, XNB_TX_BIG);
 }
 
 static struct bench *bench(struct kunit *test)
@@ -97,8 +111,8 @@ static struct bench *bench(struct kunit *test)
 	w->head = alloc_pages(GFP_KERNEL, 1);
 	KUNIT_ASSERT_NOT_NULL(test, w->head);
 	for (i = 0; i < MAX_SKB_FRAGS; i++) {
-		w->page[i] = alloc_page(GFP_KERNEL);
-		KUNIT_ASSERT_NOT_NULL(test, w->page[i]);
+		w->to[i].page = alloc_pages(GFP_KERNEL, get_order(XNB_TX_BIG));
+		KUNIT_ASSERT_NOT_NULL(test, w->to[i].page);
 	}
 	return w;
 }
@@ -108,7 +122,7 @@ static void bench_end(struct bench *w)
 	unsigned int i;
 
 	for (i = 0; i < MAX_SKB_FRAGS; i++)
-		__free_page(w->page[i]);
+		__free_pages(w->to[i].page, get_order(XNB_TX_BIG));
 	__free_pages(w->head, 1);
 	xpv_copy_batch_exit(&w->b);
 }
@@ -186,10 +200,34 @@ static void plan_split_headers(struct kunit *test)
 		size[n - 1] = 4096;
 		chain(&s, 4096 + n, size, n);
 		KUNIT_ASSERT_EQ(test, parse(&s, &p), XNB_PACKET);
-		xnb_tx_layout(&p, &l);
+		xnb_tx_layout(&p, &l, XPV_PAGE_SIZE);
 		KUNIT_EXPECT_EQ(test, l.head_len, (unsigned int)XNB_TX_HEAD);
 		plan_and_check(test, w, &p, 4000);
 	}
+	bench_end(w);
+}
+
+/* A large TCP packet as Linux cuts it: each slot is one copy, few pieces. */
+static void plan_aligned_pieces(struct kunit *test)
+{
+	struct bench *w = bench(test);
+	struct xnb_tx_pkt p = { .nslots = 17 };
+	struct xnb_tx_layout l;
+	unsigned int i;
+
+	for (i = 0; i < p.nslots; i++) {
+		p.slot[i] = (struct xnb_tx_slot) { 30 + i, 0, 4096 };
+		if (i < 2)
+			p.slot[i].len = i ? 1500 : 66;
+		p.slot[i].off = 4096 - p.slot[i].len;
+		p.len += p.slot[i].len;
+	}
+	xnb_tx_layout(&p, &l, XNB_TX_BIG);
+	KUNIT_EXPECT_EQ(test, l.npieces, 2);
+	KUNIT_EXPECT_EQ(test, l.off, 4096 - (1500 - (XNB_TX_HEAD - 66)));
+	plan_and_check(test, w, &p, 64);
+	/* The slot in which the head ends is cut once. */
+	KUNIT_EXPECT_EQ(test, w->b.n, p.nslots + 1);
 	bench_end(w);
 }
 
@@ -207,8 +245,8 @@ static void plan_largest_frame(struct kunit *test)
 		p.slot[i].off = i;
 		left -= p.slot[i].len;
 	}
-	xnb_tx_layout(&p, &l);
-	KUNIT_EXPECT_LE(test, l.npages, (unsigned int)MAX_SKB_FRAGS);
+	xnb_tx_layout(&p, &l, XPV_PAGE_SIZE);
+	KUNIT_EXPECT_LE(test, l.npieces, (unsigned int)MAX_SKB_FRAGS);
 	plan_and_check(test, w, &p, 64);
 	bench_end(w);
 }
@@ -474,104 +512,11 @@ static void rx_response_checksum_flags(struct kunit *test)
 	kfree_skb(skb);
 }
 
-/* ------------------------------------------------------------------ */
-/* Rate                                                                */
-/* ------------------------------------------------------------------ */
-
-static void rate_parse_texts(struct kunit *test)
-{
-	static const struct {
-		const char *text;
-		int err;
-		u64 bytes, usec;
-	} row[] = {
-		{ NULL, 0, U64_MAX, 0 },
-		{ "", 0, U64_MAX, 0 },
-		{ "1000000,50000", 0, 1000000, 50000 },
-		{ "1,1", 0, 1, 1 },
-		{ "1000,0", 0, U64_MAX, 0 },
-		{ "0,50000", -EINVAL, U64_MAX, 0 },
-		{ "1000", -EINVAL, U64_MAX, 0 },
-		{ "1000,", -EINVAL, U64_MAX, 0 },
-		{ ",1000", -EINVAL, U64_MAX, 0 },
-		{ "1000,x", -EINVAL, U64_MAX, 0 },
-		{ "x,1000", -EINVAL, U64_MAX, 0 },
-		{ "-1,1000", -EINVAL, U64_MAX, 0 },
-		{ "1000,1000,1000", -EINVAL, U64_MAX, 0 },
-		{ "1000,4294967296", -EINVAL, U64_MAX, 0 },
-		{ "99999999999999999999999999,1", -EINVAL, U64_MAX, 0 },
-		{ "18446744073709551616,1", -EINVAL, U64_MAX, 0 },
-	};
-	u64 bytes, usec;
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(row); i++) {
-		KUNIT_EXPECT_EQ_MSG(test, xnb_rate_parse(row[i].text, &bytes,
-							 &usec),
-				    row[i].err, "%s", row[i].text);
-		KUNIT_EXPECT_EQ(test, bytes, row[i].bytes);
-		KUNIT_EXPECT_EQ(test, usec, row[i].usec);
-	}
-}
-
-static void credit_unlimited(struct kunit *test)
-{
-	struct xnb_credit c;
-	unsigned int i;
-
-	xnb_credit_set(&c, U64_MAX, 0, 5);
-	for (i = 0; i < 1000; i++)
-		KUNIT_ASSERT_TRUE(test, xnb_credit_take(&c, 65535, 5));
-}
-
-/* Over many periods no more passes than the rate and one burst. */
-static void credit_holds_rate(struct kunit *test)
-{
-	const u64 rate = 200000, period = 10, turns = 1000;
-	struct xnb_credit c;
-	u64 now, sent = 0;
-
-	xnb_credit_set(&c, rate, period * 1000000 / HZ, 0);
-	KUNIT_ASSERT_EQ(test, c.period, period);
-	for (now = 1; now < turns * period; now++)
-		while (xnb_credit_take(&c, 1500, now))
-			sent += 1500;
-	KUNIT_EXPECT_LE(test, sent, rate * (turns + 1));
-	/* What is left at the end of a full period is less than a frame. */
-	KUNIT_EXPECT_GE(test, sent, (rate - 1500) * (turns - 1));
-}
-
-/* One byte a period: the largest frame still passes in the end. */
-static void credit_small_rate_passes_large_frame(struct kunit *test)
-{
-	struct xnb_credit c;
-	u64 now;
-
-	xnb_credit_set(&c, 1, 1000000 / HZ, 0);
-	KUNIT_EXPECT_TRUE(test, xnb_credit_take(&c, 65535, 0));
-	KUNIT_EXPECT_TRUE(test, xnb_credit_take(&c, 65535, 0));
-	KUNIT_EXPECT_FALSE(test, xnb_credit_take(&c, 65535, 0));
-	for (now = 1; now < 70000; now++)
-		if (xnb_credit_take(&c, 65535, now))
-			break;
-	KUNIT_EXPECT_EQ(test, now, 65533);
-}
-
-static void credit_never_wraps(struct kunit *test)
-{
-	struct xnb_credit c;
-	u64 now;
-
-	xnb_credit_set(&c, U64_MAX - 1, 1000000 / HZ, 0);
-	for (now = 0; now < 100; now++)
-		KUNIT_ASSERT_TRUE(test, xnb_credit_take(&c, 65535, now));
-	KUNIT_EXPECT_GT(test, c.left, 1ULL << 60);
-}
-
 static struct kunit_case netback_plan_cases[] = {
 	KUNIT_CASE(plan_grid_slots_by_total),
 	KUNIT_CASE(plan_empty_slots),
 	KUNIT_CASE(plan_split_headers),
+	KUNIT_CASE(plan_aligned_pieces),
 	KUNIT_CASE(plan_largest_frame),
 	KUNIT_CASE(plan_random_shapes),
 	KUNIT_CASE(rx_slots_every_length),
@@ -579,11 +524,6 @@ static struct kunit_case netback_plan_cases[] = {
 	KUNIT_CASE(rx_plan_slot_borders),
 	KUNIT_CASE(rx_plan_frag_list),
 	KUNIT_CASE(rx_response_checksum_flags),
-	KUNIT_CASE(rate_parse_texts),
-	KUNIT_CASE(credit_unlimited),
-	KUNIT_CASE(credit_holds_rate),
-	KUNIT_CASE(credit_small_rate_passes_large_frame),
-	KUNIT_CASE(credit_never_wraps),
 	{}
 };
 

@@ -442,6 +442,50 @@ static void tx_event_storm_is_spurious(struct kunit *test)
 	nf_down(n);
 }
 
+/* @head bytes in the linear part, a page behind them. Return: grants it took. */
+static u64 send_head_and_page(struct nf_peer *n, unsigned int head)
+{
+	struct page *page = alloc_page(GFP_KERNEL | __GFP_ZERO);
+	struct sk_buff *skb = nf_skb(n, head);
+	u64 grants = fake_calls(n->w, FAKE_GRANT);
+
+	KUNIT_ASSERT_NOT_NULL(n->test, page);
+	skb_add_rx_frag(skb, 0, page, 0, XPV_PAGE_SIZE, XPV_PAGE_SIZE);
+	nf_send(n, skb, false);
+	return fake_calls(n->w, FAKE_GRANT) - grants;
+}
+
+/* Headers of a large packet are copied; its skb waits for both responses. */
+static void tx_short_linear_part_is_copied(struct kunit *test)
+{
+	static const unsigned int order[][2] = { { 0, 1 }, { 1, 0 } };
+	struct nf_peer *n = nf_up(test);
+	struct xen_netif_tx_request req[2];
+	unsigned int i;
+	u8 *data;
+
+	n->x->tx_copybreak = XNF_COPY;
+	for (i = 0; i < 2 * XNF_RING; i++) {
+		KUNIT_ASSERT_EQ(test, send_head_and_page(n, 66), 1);
+		KUNIT_EXPECT_EQ(test, n->x->q[0].tx.held, 1);
+		KUNIT_ASSERT_TRUE(test, nf_take(n, &req[0]) && nf_take(n, &req[1]));
+		KUNIT_EXPECT_EQ(test, req[0].size, 66 + XPV_PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, req[1].size, XPV_PAGE_SIZE);
+		data = page_address(fake_granted(n->w, req[0].gref));
+		KUNIT_EXPECT_NULL(test, memchr_inv(data + req[0].offset, 0x5a, 66));
+		nf_answer(n, req[order[i & 1][0]].id, XEN_NETIF_RSP_OKAY);
+		nf_push_tx(n);
+		KUNIT_EXPECT_EQ(test, n->x->q[0].tx.held, 1);
+		nf_answer(n, req[order[i & 1][1]].id, XEN_NETIF_RSP_OKAY);
+		nf_push_tx(n);
+		KUNIT_ASSERT_EQ(test, n->x->q[0].tx.held, 0);
+	}
+	KUNIT_EXPECT_EQ(test, send_head_and_page(n, XNF_COPY + 1), 2);
+	n->x->tx_copybreak = 0;
+	KUNIT_EXPECT_EQ(test, send_head_and_page(n, 66), 2);
+	nf_down(n);
+}
+
 static struct kunit_case netfront_txring_cases[] = {
 	KUNIT_CASE(tx_packet_is_on_the_ring),
 	KUNIT_CASE(tx_burst_is_one_push),
@@ -462,6 +506,7 @@ static struct kunit_case netfront_txring_cases[] = {
 	KUNIT_CASE(tx_kept_page_is_abandoned),
 	KUNIT_CASE(tx_random_responses),
 	KUNIT_CASE(tx_event_storm_is_spurious),
+	KUNIT_CASE(tx_short_linear_part_is_copied),
 	{}
 };
 

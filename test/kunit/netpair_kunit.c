@@ -336,15 +336,19 @@ static void pair_detach(struct kunit *test)
 /* Grants fail in both directions for a while; afterwards all is well. */
 static void pair_copies_fail(struct kunit *test)
 {
-	struct pair *x = pair_new(test, 1, true);
+	struct pair *x;
 	unsigned int i;
 
+	/* Mapped pages need no copies that could fail. */
+	xnf_statics = false;
+	x = pair_new(test, 1, true);
 	fake_fail_op(x->w, FAKE_COPY, 1, FAKE_ALL, -EIO);
 	for (i = 0; i < 5; i++) {
 		dev_queue_xmit(net_frame(test, x->end[FRONT].dev, 1000, 0));
 		dev_queue_xmit(net_frame(test, x->end[BACK].dev, 1000, 0));
 		KUNIT_EXPECT_TRUE(test, fake_run(x->w));
 	}
+	xnf_statics = true;
 	fake_fail_op(x->w, FAKE_COPY, 0, 0, 0);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&x->end[FRONT].got), 0);
 	KUNIT_EXPECT_EQ(test, skb_queue_len(&x->end[BACK].got), 0);
@@ -375,7 +379,173 @@ static void pair_no_spurious_events(struct kunit *test)
 	pair_end(x);
 }
 
+/* ------------------------------------------------------------------ */
+/* Static grants                                                       */
+/* ------------------------------------------------------------------ */
+
+static u64 back_count(struct pair *x, size_t offset)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < vif(x)->max_queues; i++)
+		sum += *(u64 *)((u8 *)&vif(x)->queues[i].stats + offset);
+	return sum;
+}
+
+/* Both ends send until only pages that stay mapped are posted. */
+static void static_warm_up(struct pair *x)
+{
+	unsigned int i;
+
+	KUNIT_EXPECT_TRUE(x->test, fake_run(x->w));
+	for (i = 0; i < 2 * XNF_RING; i++)
+		cross(x, BACK, 1000, 0);
+}
+
+/* Grant operations of any kind so far, on both ends. */
+static u64 grant_ops(struct pair *x)
+{
+	return fake_ops(x->w, FAKE_COPY) + fake_calls(x->w, FAKE_GRANT) +
+	       fake_calls(x->w, FAKE_UNGRANT);
+}
+
+/* In the long run only large Tx packets cost grant operations. */
+static void pair_static_grants(struct kunit *test)
+{
+	static const unsigned int len[] = { 60, 256, 257, 1514, 2048, 2049,
+					    4097, 9014, 65000 };
+	struct pair *x = pair_new(test, 2, true);
+	struct xnf *f = fake_end(x->p, XPV_FRONT)->priv;
+	u64 ops, tx, rx;
+	unsigned int i;
+
+	static_warm_up(x);
+	KUNIT_EXPECT_EQ(test, f->q[0].stats.static_pages, XNF_STATIC_PAGES);
+	KUNIT_EXPECT_EQ(test, f->q[1].stats.static_pages, XNF_STATIC_PAGES);
+	set_mtu(x, 65500);
+	for (i = 0; i < 64; i++)
+		cross(x, BACK, 65000, 1448);
+	for (i = 0; i < ARRAY_SIZE(len); i++) {
+		ops = grant_ops(x);
+		tx = back_count(x, offsetof(struct xnb_stats, tx_static_copies));
+		rx = back_count(x, offsetof(struct xnb_stats, rx_static_copies));
+		cross(x, BACK, len[i], 0);
+		if (len[i] > 1514)
+			cross(x, BACK, len[i], 700);
+		KUNIT_EXPECT_EQ_MSG(test, grant_ops(x), ops, "rx %u", len[i]);
+		KUNIT_EXPECT_GT(test, back_count(x, offsetof(struct xnb_stats,
+							     rx_static_copies)), rx);
+		cross(x, FRONT, len[i], 0);
+		if (len[i] > 1514)
+			cross(x, FRONT, len[i], 700);
+		KUNIT_EXPECT_EQ_MSG(test, grant_ops(x) == ops, len[i] <= XNF_STAGE,
+				    "tx %u", len[i]);
+		if (len[i] <= XNF_STAGE)
+			KUNIT_EXPECT_GT(test, back_count(x, offsetof(struct xnb_stats,
+								     tx_static_copies)), tx);
+	}
+	all_sizes(x);
+	pair_end(x);
+}
+
+/* What either end cannot or does not want: traffic goes on without. */
+static void static_without(struct kunit *test, bool front, unsigned int back,
+			   unsigned int pages)
+{
+	bool front_was = xnf_statics;
+	unsigned int back_was = xnb_statics;
+	struct pair *x;
+	struct xnf *f;
+
+	xnf_statics = front;
+	xnb_statics = back;
+	x = pair_new(test, 1, true);
+	f = fake_end(x->p, XPV_FRONT)->priv;
+	static_warm_up(x);
+	KUNIT_EXPECT_EQ(test, f->q[0].stats.static_pages, pages);
+	all_sizes(x);
+	pair_end(x);
+	xnf_statics = front_was;
+	xnb_statics = back_was;
+}
+
+static void pair_static_front_off(struct kunit *test)
+{
+	static_without(test, false, XNB_STATICS_MAX, 0);
+}
+
+static void pair_static_back_off(struct kunit *test)
+{
+	static_without(test, true, 0, 0);
+}
+
+static void pair_static_no_room(struct kunit *test)
+{
+	static_without(test, true, XNF_COPY_PAGES - 1, 0);
+}
+
+static void pair_static_room_for_small(struct kunit *test)
+{
+	static_without(test, true, XNF_COPY_PAGES, XNF_COPY_PAGES);
+}
+
+static void pair_static_room_for_rx(struct kunit *test)
+{
+	static_without(test, true, XNF_COPY_PAGES + XNF_RING,
+		       XNF_COPY_PAGES + XNF_RING);
+}
+
+/* Mapping, granting and memory fail at every step; packets pass all the same. */
+static void static_fails(struct kunit *test, enum fake_call call)
+{
+	struct pair *x = pair_new(test, 1, true);
+	unsigned int n;
+
+	for (n = 1; n < 8; n++) {
+		end_down(&x->end[FRONT]);
+		fake_remove(x->p, XPV_FRONT);
+		KUNIT_EXPECT_TRUE(test, fake_run(x->w));
+		KUNIT_EXPECT_EQ(test, fake_use(x->w).maps, 0);
+		fake_state_set(x->p, XPV_FRONT, XenbusStateInitialising);
+		/* Not those that connecting itself needs. */
+		fake_hold_events(x->w, true);
+		KUNIT_ASSERT_EQ(test, fake_probe(x->p, XPV_FRONT), 0);
+		fake_fail(x->w, call, n, 1, -ENOMEM);
+		fake_fail_op(x->w, call, 1 + n * 50, 1, -EIO);
+		fake_hold_events(x->w, false);
+		KUNIT_ASSERT_TRUE(test, fake_run(x->w));
+		fake_fail(x->w, call, 0, 0, 0);
+		fake_fail_op(x->w, call, 0, 0, 0);
+		if (fake_state(x->p, XPV_BACK) != XenbusStateConnected)
+			continue;
+		end_up(x, FRONT);
+		cross(x, FRONT, 1000, 0);
+		cross(x, BACK, 1000, 0);
+		cross(x, BACK, 200, 0);
+	}
+	pair_end(x);
+}
+
+static void pair_static_map_fails(struct kunit *test)
+{
+	static_fails(test, FAKE_MAP);
+}
+
+static void pair_static_pages_fail(struct kunit *test)
+{
+	static_fails(test, FAKE_PAGES_GET);
+}
+
 static struct kunit_case netpair_cases[] = {
+	KUNIT_CASE(pair_static_grants),
+	KUNIT_CASE(pair_static_front_off),
+	KUNIT_CASE(pair_static_back_off),
+	KUNIT_CASE(pair_static_no_room),
+	KUNIT_CASE(pair_static_room_for_small),
+	KUNIT_CASE(pair_static_room_for_rx),
+	KUNIT_CASE(pair_static_map_fails),
+	KUNIT_CASE(pair_static_pages_fail),
 	KUNIT_CASE(pair_one_queue_split),
 	KUNIT_CASE(pair_one_queue_shared),
 	KUNIT_CASE(pair_two_queues_split),

@@ -66,11 +66,11 @@ static void sums(void)
 	struct budget_row rows[NR_BUDGET];
 
 	budget_compute(&cfg, &host, rows);
-	CHECK_INT(rows[BUDGET_GRANTS].need, 32 + 514 + 1072);
+	CHECK_INT(rows[BUDGET_GRANTS].need, 32 + 914 + 2 + 1072);
 	CHECK_INT(rows[BUDGET_GRANTS].limit, 32768);
-	CHECK_INT(rows[BUDGET_EVENTS].need, 8 + 12 + 3);
-	CHECK_INT(rows[BUDGET_MAPTRACK].need, 2 + 1072);
-	CHECK_INT(rows[BUDGET_MEMORY].need, 1536 + 4096);
+	CHECK_INT(rows[BUDGET_EVENTS].need, 8 + 12 + 4);
+	CHECK_INT(rows[BUDGET_MAPTRACK].need, 402 + 1 + 1072);
+	CHECK_INT(rows[BUDGET_MEMORY].need, 3584 + 4096);
 	CHECK(!rows[BUDGET_GRANTS].raise && !rows[BUDGET_EVENTS].raise);
 	CHECK(!rows[BUDGET_MAPTRACK].raise && !rows[BUDGET_BACK_EVENTS].raise);
 	CHECK(!rows[BUDGET_MEMORY].raise);
@@ -78,11 +78,11 @@ static void sums(void)
 	/* Two CPUs there: two queues of each. */
 	host.cpus = 8;
 	budget_compute(&cfg, &host, rows);
-	CHECK_INT(rows[BUDGET_GRANTS].need, 32 + 2 * (514 + 1072));
+	CHECK_INT(rows[BUDGET_GRANTS].need, 32 + 2 * (914 + 1072) + 2);
 	free_rows(rows);
 	host.stock = true;
 	budget_compute(&cfg, &host, rows);
-	CHECK_INT(rows[BUDGET_MAPTRACK].need, 2 * (258 + 16912));
+	CHECK_INT(rows[BUDGET_MAPTRACK].need, 2 * (258 + 16912) + 1);
 	free_rows(rows);
 }
 
@@ -96,7 +96,7 @@ static void over(void)
 	CHECK_TEXT(rows[BUDGET_GRANTS].raise,
 		   "max_grant_frames = 132 in the configuration (now 64)");
 	CHECK_TEXT(rows[BUDGET_EVENTS].raise,
-		   "event_channels = 216 in the configuration (now 64)");
+		   "event_channels = 224 in the configuration (now 64)");
 	CHECK_HAS(rows[BUDGET_MAPTRACK].raise, "gnttab_max_maptrack_frames=");
 	CHECK_HAS(rows[BUDGET_MEMORY].raise, "dom0_mem=");
 	CHECK(!rows[BUDGET_BACK_EVENTS].over);
@@ -119,7 +119,7 @@ static void command(void)
 	capture_free(&cap);
 	CHECK_INT(budget_of(&cap, "vif = ['a','b']\nmax_grant_frames = 1"), XPV_FAILED);
 	CHECK_HAS(cap.out, "too much\n");
-	CHECK_HAS(cap.out, "raise: max_grant_frames = 3 ");
+	CHECK_HAS(cap.out, "raise: max_grant_frames = 4 ");
 	capture_free(&cap);
 	CHECK_INT(budget_of(&cap, "vif = "), XPV_FAILED);
 	CHECK_HAS(cap.err, "g.cfg: vif: a value that makes no sense");

@@ -22,13 +22,19 @@
 #define OTHER_EVENTS		8
 #define EVENTS_A_VCPU		6
 
-/* A vif: rings of 256 slots each way, an event channel each way. */
+/*
+ * A vif: rings of 256 slots each way, an event channel each way, pages that stay
+ * mapped; and once a control ring with its list of grants.
+ */
 #define VIF_QUEUES		8
 #define VIF_RING_PAGES		2
 #define VIF_SLOTS		512
 #define VIF_TX_SLOTS		256
+#define VIF_STATIC		400
+#define VIF_CTRL		1
+#define VIF_CTRL_GRANTS		2
 #define VIF_EVENTS		2
-#define VIF_KIB			1536
+#define VIF_KIB			3584
 
 /* A vbd: rings of 16 pages, grants for data in flight, kept mapped up to a limit. */
 #define VBD_QUEUES		4
@@ -61,14 +67,17 @@ void budget_compute(const struct budget_config *cfg, const struct budget_host *h
 	unsigned int cpus = min(cfg->vcpus, host->cpus ? host->cpus : cfg->vcpus);
 	uint64_t vifq = (uint64_t)cfg->vifs * min(cpus, VIF_QUEUES);
 	uint64_t vbdq = (uint64_t)cfg->vbds * min(cpus, VBD_QUEUES);
-	uint64_t vif_mapped = VIF_RING_PAGES + (host->stock ? VIF_TX_SLOTS : 0);
+	uint64_t vif_static = host->stock ? 0 : VIF_STATIC;
+	uint64_t vif_mapped = VIF_RING_PAGES + (host->stock ? VIF_TX_SLOTS : VIF_STATIC);
 	uint64_t vbd_mapped = VBD_RING_PAGES + (host->stock ? VBD_STOCK_MAPPED : VBD_MAPPED);
 	unsigned int grant_frames = cfg->grant_frames ? cfg->grant_frames : DEFAULT_GRANT_FRAMES;
-	uint64_t events = vifq * VIF_EVENTS + vbdq;
+	uint64_t ctrl = (uint64_t)cfg->vifs * VIF_CTRL;
+	uint64_t events = vifq * VIF_EVENTS + ctrl + vbdq;
 	struct budget_row *r;
 
 	r = &rows[BUDGET_GRANTS];
-	row(r, "grants of the guest", OTHER_GRANTS + vifq * (VIF_RING_PAGES + VIF_SLOTS) +
+	row(r, "grants of the guest", OTHER_GRANTS +
+	    vifq * (VIF_RING_PAGES + VIF_SLOTS + vif_static) + ctrl * VIF_CTRL_GRANTS +
 	    vbdq * (VBD_RING_PAGES + VBD_GRANTS), (uint64_t)grant_frames * GRANTS_A_FRAME);
 	if (r->over)
 		r->raise = xasprintf("max_grant_frames = %u in the configuration (now %u)",
@@ -80,7 +89,7 @@ void budget_compute(const struct budget_config *cfg, const struct budget_host *h
 		r->raise = xasprintf("event_channels = %llu in the configuration (now %llu)",
 				     (unsigned long long)r->need, (unsigned long long)r->limit);
 	r = &rows[BUDGET_MAPTRACK];
-	row(r, "mappings of the backend's domain", vifq * vif_mapped + vbdq * vbd_mapped,
+	row(r, "mappings of the backend's domain", vifq * vif_mapped + ctrl + vbdq * vbd_mapped,
 	    (uint64_t)DEFAULT_MAPTRACK_FRAMES * MAPTRACK_A_FRAME);
 	if (r->over)
 		r->raise = xasprintf("gnttab_max_maptrack_frames=%u on Xen's command line (now %u)",

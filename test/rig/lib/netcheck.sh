@@ -159,3 +159,60 @@ net_interop() {
 	check 'TCP guest to guest' net_guest_to_guest g1 g2 $bytes
 	check 'TCP guest to guest, back' net_guest_to_guest g2 g1 $bytes
 }
+
+# net_back NAME COUNTER: sum over all queues, as dom0 sees it.
+net_back() { dom0 "ethtool -S $(vif_of "$1")" | awk -v c="$2:" '$1 == c { print $2; exit }'; }
+
+# net_granted NAME: hypercalls for copies, packets and slots of the guest that
+# went by grants of their own, and all packets.
+net_granted() {
+	local b f
+	b=$(dom0 "ethtool -S $(vif_of "$1")") || return
+	f=$(guest "$1" 'ethtool -S eth0') || return
+	printf '%s\n' "$b" '#' "$f" | awk '
+		BEGIN { front = 0 }
+		$1 == "#" { front = 1 }
+		!seen[front, $1]++ { v[front, $1] = $2 }
+		END {
+			print v[0, "tx_hypercalls:"] + v[0, "rx_hypercalls:"], \
+				v[1, "tx_packets:"] - v[1, "tx_copied:"] - v[1, "tx_staged:"], \
+				v[1, "rx_slots:"] - v[1, "rx_static_slots:"], \
+				v[1, "tx_packets:"] + v[1, "rx_packets:"]
+		}'
+}
+
+# net_steady NAME BYTES: bulk data for the guest and datagrams both ways, all of
+# them verified, without one grant operation.
+net_steady() {
+	local before after
+	before=$(net_granted "$1") || return
+	net_tcp_in "$1" 4 "$2" &&
+		net_udp_out "$1" 4 300 1472 && net_udp_in "$1" 4 300 1472 || return
+	after=$(net_granted "$1") || return
+	echo "     hypercalls, granted Tx packets, granted Rx slots, packets: $before -> $after"
+	awk -v b="$before" -v a="$after" 'BEGIN {
+		split(b, x); split(a, y)
+		exit !(x[1] == y[1] && x[2] == y[2] && x[3] == y[3] && y[4] - x[4] > 600)
+	}'
+}
+
+# net_destroy NAME: while packets run both ways. What is left of it is found at the
+# end of the case.
+net_destroy() {
+	local port=$((++net_port))
+	dom0 "(stream listen $port; stream send $(guest_addr "$1" 4) $port 1000000000) >/dev/null 2>&1 &"
+	guest "$1" "(stream listen $port >/dev/null 2>&1 &) ; stream send 10.99.0.1 $port 1000000000 >/dev/null 2>&1 &"
+	dom0 "sleep 1"
+	net_moves "$1" && guest_destroy "$1"
+}
+
+# net_moves NAME: packets pass in both directions right now.
+net_moves() {
+	local vif before after
+	vif=$(vif_of "$1")
+	before=$(net_frames "$vif") && dom0 'sleep 0.5' && after=$(net_frames "$vif") || return
+	echo "     bytes and packets each way: $before -> $after"
+	awk -v b="$before" -v a="$after" 'BEGIN {
+		split(b, x); split(a, y); exit !(y[2] > x[2] && y[4] > x[4])
+	}'
+}
