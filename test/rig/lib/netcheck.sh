@@ -182,7 +182,8 @@ net_granted() {
 }
 
 # net_steady NAME BYTES: bulk data for the guest and datagrams both ways, all of
-# them verified, without one grant operation.
+# them verified, without a grant operation but for pages that a quiet queue had
+# posted before it offered the ones that stay mapped.
 net_steady() {
 	local before after
 	before=$(net_granted "$1") || return
@@ -192,7 +193,8 @@ net_steady() {
 	echo "     hypercalls, granted Tx packets, granted Rx slots, packets: $before -> $after"
 	awk -v b="$before" -v a="$after" 'BEGIN {
 		split(b, x); split(a, y)
-		exit !(x[1] == y[1] && x[2] == y[2] && x[3] == y[3] && y[4] - x[4] > 600)
+		old = y[3] - x[3]
+		exit !(y[1] - x[1] <= old && x[2] == y[2] && old < 20 && y[4] - x[4] > 600)
 	}'
 }
 
