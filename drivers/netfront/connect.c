@@ -389,7 +389,7 @@ void xnf_start(struct xnf *x)
 {
 	unsigned int i;
 
-	if (!x->connected || x->live || test_bit(XNF_BROKEN, &x->flags))
+	if (!x->connected || x->stopped || x->live || test_bit(XNF_BROKEN, &x->flags))
 		return;
 	rtnl_lock();
 	x->live = true;
@@ -408,17 +408,16 @@ void xnf_start(struct xnf *x)
 }
 
 /*
- * The one order for every way down: messages, senders, NAPIs, handlers, then
- * what they used.  The NAPIs go before the event channels, because they end
- * events.
+ * The one order for every way down: messages, senders, NAPIs, then what they
+ * used.  The NAPIs go before the event channels, because they end events.
  */
-void xnf_disconnect(struct xnf *x)
+void xnf_halt(struct xnf *x)
 {
 	unsigned int i;
 
-	if (!x->connected)
+	if (!x->connected || x->stopped)
 		return;
-	xnf_ctrl_close(x);
+	xnf_ctrl_halt(x);
 	rtnl_lock();
 	x->live = false;
 	netif_carrier_off(x->dev);
@@ -426,6 +425,16 @@ void xnf_disconnect(struct xnf *x)
 		xnf_set_up(&x->q[i], false);
 	xnf_napi_off(x);
 	rtnl_unlock();
+	x->stopped = true;
+}
+
+void xnf_disconnect(struct xnf *x)
+{
+	if (!x->connected)
+		return;
+	xnf_halt(x);
+	xnf_ctrl_close(x);
 	xnf_queues_exit(x, x->nq);
 	x->connected = false;
+	x->stopped = false;
 }

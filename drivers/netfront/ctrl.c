@@ -127,13 +127,18 @@ void xnf_ctrl_open(struct xnf *x)
 	xpv_front_init(&c->ring, &c->mem, sizeof(struct xen_netif_ctrl_request));
 }
 
+void xnf_ctrl_halt(struct xnf *x)
+{
+	WRITE_ONCE(x->ctrl.dead, true);
+	wake_up(&x->ctrl.wait);
+	cancel_work_sync(&x->ctrl.work);
+}
+
 void xnf_ctrl_close(struct xnf *x)
 {
 	struct xnf_ctrl *c = &x->ctrl;
 
-	WRITE_ONCE(c->dead, true);
-	wake_up(&c->wait);
-	cancel_work_sync(&c->work);
+	xnf_ctrl_halt(x);
 	if (!c->mem.addr)
 		return;
 	/* Whoever else was sending a message has seen that it is over. */

@@ -135,7 +135,7 @@ static void xnf_break_work(struct work_struct *w)
 	struct xnf *x = container_of(w, struct xnf, break_work);
 
 	mutex_lock(&x->lock);
-	xnf_disconnect(x);
+	xnf_halt(x);
 	if (!test_bit(XNF_REMOVING, &x->flags)) {
 		hyp_fatal(x->d, -EPROTO,
 			  "the backend broke the protocol; the interface stays off");
@@ -172,9 +172,21 @@ static void xnf_do_connect(struct xnf *x)
 	x->state = XenbusStateClosing;
 }
 
-static void xnf_do_close(struct xnf *x)
+static bool xnf_peer_closed(enum xenbus_state peer)
 {
-	xnf_disconnect(x);
+	return peer == XenbusStateUnknown || peer == XenbusStateClosed;
+}
+
+/*
+ * A toolstack may have written the backend's "Closing": it still maps rings and
+ * pages then, and unmaps them when it hears of us.  So they stay until it is
+ * closed, or is gone, or the next connect or remove.
+ */
+static void xnf_do_close(struct xnf *x, enum xenbus_state peer)
+{
+	xnf_halt(x);
+	if (xnf_peer_closed(peer))
+		xnf_disconnect(x);
 	hyp_closed(x->d);
 	x->state = XenbusStateClosed;
 }
@@ -196,9 +208,11 @@ static void xnf_peer_changed(struct xpv_dev *d, enum xenbus_state peer)
 		break;
 	case XPV_FRONT_CLOSE:
 	case XPV_FRONT_GONE:
-		xnf_do_close(x);
+		xnf_do_close(x, peer);
 		break;
 	case XPV_FRONT_NOTHING:
+		if (x->stopped && xnf_peer_closed(peer))
+			xnf_disconnect(x);
 		break;
 	}
 out:
@@ -374,11 +388,6 @@ static bool xnf_peer_let_go(enum xenbus_state peer)
 	       peer != XenbusStateReconfigured;
 }
 
-static bool xnf_peer_closed(enum xenbus_state peer)
-{
-	return peer == XenbusStateUnknown || peer == XenbusStateClosed;
-}
-
 /* Tell the backend and give it time to unmap; then leave, whatever it did. */
 static void xnf_leave(struct xnf *x)
 {
@@ -393,10 +402,15 @@ static void xnf_leave(struct xnf *x)
 		xnf_wait_peer(x->d, xnf_peer_let_go);
 	}
 	mutex_lock(&x->lock);
-	xnf_do_close(x);
-	mutex_unlock(&x->lock);
 	if (told)
+		xnf_disconnect(x);
+	xnf_do_close(x, XenbusStateClosing);
+	mutex_unlock(&x->lock);
+	if (told || x->stopped)
 		xnf_wait_peer(x->d, xnf_peer_closed);
+	mutex_lock(&x->lock);
+	xnf_disconnect(x);
+	mutex_unlock(&x->lock);
 }
 
 static void xnf_remove(struct xpv_dev *d)

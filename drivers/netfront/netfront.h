@@ -380,7 +380,8 @@ struct xnf {
 	struct mutex lock; /* state, connect and disconnect */
 	enum xenbus_state state;
 	unsigned long flags;
-	bool connected;
+	bool connected; /* rings and pages are shared */
+	bool stopped; /* connected, but nothing moves any more */
 	bool live;
 	bool trusted;
 	u32 copybreak;
@@ -428,7 +429,15 @@ int xnf_connect(struct xnf *x);
 /** xnf_start() - the peer is connected: packets may flow; xnf.lock held. */
 void xnf_start(struct xnf *x);
 
-/** xnf_disconnect() - undo both in any state; xnf.lock held. */
+/** xnf_halt() - end all traffic in any state; xnf.lock held. */
+void xnf_halt(struct xnf *x);
+
+/**
+ * xnf_disconnect() - stop, and take rings and pages back; xnf.lock held
+ *
+ * The backend should have let go of them: what it still maps is lost to us
+ * until the kernel finds, a few pages a second, that it has.
+ */
 void xnf_disconnect(struct xnf *x);
 
 /** xnf_rx_due() - held-off packets waited long enough; wakes the Rx NAPI. */

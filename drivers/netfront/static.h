@@ -72,7 +72,10 @@ void xnf_ctrl_init(struct xnf *x);
 /** xnf_ctrl_open() - a ring to be published; without memory there is none. */
 void xnf_ctrl_open(struct xnf *x);
 
-/** xnf_ctrl_close() - nobody sends or waits any more; twice does no harm. */
+/** xnf_ctrl_halt() - nobody sends or waits any more; twice does no harm. */
+void xnf_ctrl_halt(struct xnf *x);
+
+/** xnf_ctrl_close() - halt, and take the ring back; twice does no harm. */
 void xnf_ctrl_close(struct xnf *x);
 
 /**

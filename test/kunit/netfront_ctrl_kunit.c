@@ -259,7 +259,11 @@ static void ctrl_kept_for_ever(struct kunit *test)
 	ctrl_accept(c, XNF_STATIC_PAGES);
 	KUNIT_EXPECT_EQ(test, fake_use(c->n->w).abandoned, 0);
 	fake_keep(c->n->w, true);
+	/* It may still have to hear of us, so nothing is taken back yet. */
 	fake_state_set(c->n->p, XPV_BACK, XenbusStateClosing);
+	KUNIT_EXPECT_TRUE(test, fake_run(c->n->w));
+	KUNIT_EXPECT_EQ(test, fake_use(c->n->w).abandoned, 0);
+	fake_state_set(c->n->p, XPV_BACK, XenbusStateClosed);
 	KUNIT_EXPECT_TRUE(test, fake_run(c->n->w));
 	KUNIT_EXPECT_GE(test, fake_use(c->n->w).abandoned, XNF_STATIC_PAGES);
 	fake_keep(c->n->w, false);

@@ -311,7 +311,7 @@ static void expect_broken(struct nf_peer *n, enum xpv_fault why)
 	/* A backend that starts over finds no one. */
 	fake_state_set(n->p, XPV_BACK, XenbusStateInitWait);
 	KUNIT_EXPECT_TRUE(test, fake_run(n->w));
-	KUNIT_EXPECT_FALSE(test, n->x->connected);
+	KUNIT_EXPECT_TRUE(test, n->x->stopped);
 	fake_blamed(n->w);
 	nf_down(n);
 }

@@ -330,6 +330,8 @@ static void pair_detach(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, fake_bound(x->p, XPV_BACK));
 	KUNIT_EXPECT_EQ(test, fake_state(x->p, XPV_BACK), XenbusStateClosed);
 	KUNIT_EXPECT_EQ(test, fake_state(x->p, XPV_FRONT), XenbusStateClosed);
+	/* Nothing was taken back while the backend still had it mapped. */
+	KUNIT_EXPECT_EQ(test, fake_calls(x->w, FAKE_ABANDON), 0);
 	pair_end(x);
 }
 

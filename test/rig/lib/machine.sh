@@ -56,7 +56,7 @@ PAYLOAD_SIZE=1G
 # and takes that core away, two of a guest take five times as long to boot.
 # RIG_THREADS=multi runs them truly at once, which finds other races.
 machine_accel() {
-	local threads=${RIG_THREADS:-single}
+	local threads=${THREADS:-${RIG_THREADS:-single}}
 	[[ $RIG_ICOUNT == 0 ]] || threads=single
 	echo "tcg,thread=$threads"
 }

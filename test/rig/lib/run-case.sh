@@ -31,7 +31,7 @@ set -uo pipefail
 file=$1 variant=$2 out=$3 payload=$4
 case_pid=0
 
-DESCRIPTION='' NEEDS='' QUICK=0 TIMEOUT=300 VARIANTS='' LOG_ALLOW='' LEAKS=1
+DESCRIPTION='' NEEDS='' QUICK=0 TIMEOUT=300 VARIANTS='' LOG_ALLOW='' LEAKS=1 THREADS=''
 # shellcheck source=/dev/null
 . "$file"
 for word in ${variant//,/ }; do
