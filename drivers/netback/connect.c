@@ -378,15 +378,16 @@ static int queue_connect(struct xnb_queue *q, const struct queue_keys *k)
 static void queue_disconnect(struct xnb_queue *q)
 {
 	cancel_work_sync(&q->rx_work);
-	hyp_evt_close(&q->tx_evt);
-	hyp_evt_close(&q->rx_evt_mem);
 	if (q->napi_on)
 		napi_disable(&q->napi);
 	q->napi_on = false;
-	/* NAPI starts the timers, they only schedule NAPI. */
+	/* NAPI starts the timers; they and the events only schedule NAPI. */
 	xpv_hold_stop(&q->tx_hold);
 	timer_delete_sync(&q->credit_timer);
 	timer_delete_sync(&q->rx_timer);
+	/* Whoever notified the guest has ended. */
+	hyp_evt_close(&q->tx_evt);
+	hyp_evt_close(&q->rx_evt_mem);
 	hyp_ring_unmap(q->vif->d, &q->tx_mem);
 	hyp_ring_unmap(q->vif->d, &q->rx_mem);
 	xpv_copy_batch_exit(&q->tx_batch);

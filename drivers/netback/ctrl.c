@@ -66,8 +66,11 @@ static void ctrl_work(struct work_struct *w)
 {
 	struct xnb_vif *vif = container_of(w, struct xnb_vif, ctrl.work);
 	struct xnb_ctrl *c = &vif->ctrl;
-	int n = xpv_back_pending(&c->ring);
+	int n;
 
+	if (READ_ONCE(c->closing))
+		return;
+	n = xpv_back_pending(&c->ring);
 	if (n < 0 || (!n && c->promised)) {
 		xpv_evt_dead(&c->evt);
 		xnb_broken(&vif->queues[0], XPV_FAULT_INDEX,
@@ -107,6 +110,7 @@ int xnb_ctrl_open(struct xnb_vif *vif, const struct xnb_features *f)
 
 	c->queues = f->queues;
 	c->promised = false;
+	WRITE_ONCE(c->closing, false);
 	if (!f->ctrl_ref)
 		return 0;
 	c->mem.npages = 1;
@@ -141,6 +145,9 @@ void xnb_ctrl_close(struct xnb_vif *vif)
 {
 	struct xnb_ctrl *c = &vif->ctrl;
 
+	/* The work item notifies the guest, events start it: none starts any more. */
+	WRITE_ONCE(c->closing, true);
+	cancel_work_sync(&c->work);
 	hyp_evt_close(&c->evt);
 	cancel_work_sync(&c->work);
 	hyp_ring_unmap(vif->d, &c->mem);

@@ -308,6 +308,7 @@ struct xnb_features {
  * @evt: event channel
  * @work: takes requests
  * @promised: arming found more requests, so the next look must too
+ * @closing: @work does nothing any more
  * @queues: ring pairs that messages can name
  */
 struct xnb_ctrl {
@@ -316,6 +317,7 @@ struct xnb_ctrl {
 	struct xpv_evt evt;
 	struct work_struct work;
 	bool promised;
+	bool closing;
 	unsigned int queues;
 };
 

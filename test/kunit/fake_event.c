@@ -140,6 +140,14 @@ void hyp_evt_close(struct xpv_evt *e)
 	spin_unlock_irqrestore(&w->lock, flags);
 	if (!p)
 		fake_blame(w, "close of an event channel that is not open");
+	if (w->on_close)
+		w->on_close(w->on_close_arg);
+}
+
+void fake_on_close(struct fake_world *w, void (*fn)(void *arg), void *arg)
+{
+	w->on_close = fn;
+	w->on_close_arg = arg;
 }
 
 void hyp_evt_notify(struct xpv_evt *e)

@@ -231,6 +231,9 @@ void fake_hold_events(struct fake_world *w, bool on);
 /** fake_hold_watches() - the same for watches and state changes. */
 void fake_hold_watches(struct fake_world *w, bool on);
 
+/** fake_on_close() - call @fn after an event channel was closed; NULL ends it. */
+void fake_on_close(struct fake_world *w, void (*fn)(void *arg), void *arg);
+
 /** fake_delay_events() - deliver each event @ms milliseconds later. */
 void fake_delay_events(struct fake_world *w, unsigned int ms);
 

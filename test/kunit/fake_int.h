@@ -104,6 +104,8 @@ struct fake_world {
 	bool watch_kick;	/* something may wait */
 	bool watch_busy;
 	unsigned int event_delay;
+	void (*on_close)(void *arg);
+	void *on_close_arg;
 
 	struct list_head nodes;
 	struct list_head watches;

@@ -442,6 +442,40 @@ static void attach_bad_indices(struct kunit *test)
 	guest_end(g);
 }
 
+/* Everything that can make the backend look at its rings does so. */
+static void poke_queues(void *arg)
+{
+	struct guest *g = arg;
+	unsigned int i;
+
+	local_bh_disable();
+	for (i = 0; i < g->vif->max_queues; i++)
+		napi_schedule(&g->vif->queues[i].napi);
+	local_bh_enable();
+}
+
+/* Requests that nobody announced are found in the midst of a disconnect. */
+static void disconnect_while_busy(struct kunit *test)
+{
+	struct guest *g = guest_new(test);
+	unsigned int split, i;
+
+	for (split = 0; split <= 1; split++) {
+		guest_connect(g, GUEST_QUEUES, split);
+		for (i = 0; i < GUEST_QUEUES; i++) {
+			guest_put(&g->q[i], 0, 0, 60, 0);
+			xpv_front_push(&g->q[i].tx);
+			xpv_front_arm(&g->q[i].tx, 1);
+		}
+		fake_on_close(g->w, poke_queues, g);
+		guest_again(g);
+		fake_on_close(g->w, NULL, NULL);
+		KUNIT_EXPECT_EQ(test, fake_blamed(g->w), 0);
+		guest_unshare(g);
+	}
+	guest_end(g);
+}
+
 /* Counters belong to the vif, not to a connection. */
 static void counters_survive_reconnect(struct kunit *test)
 {
@@ -481,6 +515,7 @@ static struct kunit_case netback_conn_cases[] = {
 	KUNIT_CASE(fail_each_event_bind),
 	KUNIT_CASE(fail_each_probe_step),
 	KUNIT_CASE(attach_bad_indices),
+	KUNIT_CASE(disconnect_while_busy),
 	KUNIT_CASE(counters_survive_reconnect),
 	{}
 };

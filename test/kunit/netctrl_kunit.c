@@ -131,6 +131,29 @@ static u32 ctrl_add(struct ctrl *c, unsigned int first, unsigned int n, u16 flag
 #define INVALID		XEN_NETIF_CTRL_STATUS_INVALID_PARAMETER
 #define OVERFLOW_	XEN_NETIF_CTRL_STATUS_BUFFER_OVERFLOW
 
+static void poke_ctrl(void *arg)
+{
+	struct ctrl *c = arg;
+
+	queue_work(xnb_wq, &c->g->vif->ctrl.work);
+	flush_work(&c->g->vif->ctrl.work);
+}
+
+/* A message that nobody announced is found in the midst of a disconnect. */
+static void ctrl_disconnect_while_busy(struct kunit *test)
+{
+	struct ctrl *c = ctrl_new(test, 1);
+
+	ctrl_put(c, XEN_NETIF_CTRL_TYPE_INVALID, 0, 0, 0);
+	xpv_front_push(&c->ring);
+	xpv_front_arm(&c->ring, 1);
+	fake_on_close(c->g->w, poke_ctrl, c);
+	guest_again(c->g);
+	fake_on_close(c->g->w, NULL, NULL);
+	KUNIT_EXPECT_EQ(test, fake_blamed(c->g->w), 0);
+	ctrl_end(c);
+}
+
 /* ------------------------------------------------------------------ */
 /* Messages                                                            */
 /* ------------------------------------------------------------------ */
@@ -491,6 +514,7 @@ static void ctrl_ring_cannot_be_mapped(struct kunit *test)
 }
 
 static struct kunit_case netctrl_cases[] = {
+	KUNIT_CASE(ctrl_disconnect_while_busy),
 	KUNIT_CASE(ctrl_unknown_messages),
 	KUNIT_CASE(ctrl_size_by_queue),
 	KUNIT_CASE(ctrl_bad_arguments),
