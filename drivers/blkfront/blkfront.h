@@ -229,6 +229,7 @@ void xbf_disk_destroy(struct xbf_dev *x);
  */
 struct xbf_stats {
 	u64 requests;
+	u64 listed;
 	u64 ring_requests;
 	u64 segments;
 	u64 bytes;

@@ -20,6 +20,7 @@
 
 const struct xpv_stat xbf_stat_table[] = {
 	S(requests, "block layer requests sent"),
+	S(listed, "of these, sent in lists"),
 	S(ring_requests, "ring requests sent"),
 	S(segments, "pages of data in them"),
 	S(bytes, "bytes read and written"),

@@ -445,6 +445,80 @@ static blk_status_t xbf_queue_rq(struct blk_mq_hw_ctx *hctx,
 	return issue(ring_of(hctx), hctx, bd, &none);
 }
 
+/*
+ * One read or write of a list.
+ *
+ * Return: it is on its way; if not, it holds nothing and may be issued by
+ * itself, which also says why it could not be.
+ */
+static bool issue_listed(struct xbf_ring *r, struct request *rq, bool *gave_back)
+	__must_hold(&r->lock)
+{
+	struct xbf_plan p;
+	blk_status_t ret;
+
+	if (req_op(rq) == REQ_OP_READ)
+		xbf_req(rq)->op = BLKIF_OP_READ;
+	else if (req_op(rq) == REQ_OP_WRITE)
+		xbf_req(rq)->op = BLKIF_OP_WRITE;
+	else
+		return false;
+	rq->rq_flags |= RQF_DONTPREP;
+	xbf_plan_rw(&r->x->lim, blk_rq_bytes(rq), blk_rq_nr_phys_segments(rq),
+		    false, &p);
+	ret = issue_locked(r, rq, &p, gave_back);
+	if (unlikely(ret == BLK_STS_AGAIN)) {
+		xbf_plan_rw(&r->x->lim, blk_rq_bytes(rq), 1, true, &p);
+		ret = issue_locked(r, rq, &p, gave_back);
+	}
+	return ret == BLK_STS_OK;
+}
+
+/*
+ * What stands first in @list and goes to @r: one lock, one push, one event.
+ *
+ * Return: the rest is for other rings.
+ */
+static bool issue_list(struct xbf_ring *r, xpv_rq_list *list)
+{
+	bool notify = false, kick = false, gave_back = false, others = false;
+	struct request *rq;
+
+	spin_lock_irq(&r->lock);
+	while ((rq = rq_list_pop(list))) {
+		others = ring_of(rq->mq_hctx) != r;
+		if (others || !issue_listed(r, rq, &gave_back)) {
+			xpv_rq_list_put_back(list, rq);
+			break;
+		}
+		xbf_count(&r->stats.listed, 1);
+	}
+	if (unlikely(gave_back))
+		kick = xbf_unstall(r);
+	if (!r->down)
+		notify = push(r);
+	spin_unlock_irq(&r->lock);
+	if (notify)
+		hyp_evt_notify(&r->evt);
+	if (unlikely(kick))
+		blk_mq_run_hw_queues(r->x->disk->queue, true);
+	return others;
+}
+
+/* A plugged batch. What is left in @list is issued one by one. */
+static void xbf_queue_rqs(xpv_rq_list *list)
+{
+	struct request *rq;
+	bool others = true;
+
+	while (others && (rq = rq_list_pop(list))) {
+		struct xbf_ring *r = ring_of(rq->mq_hctx);
+
+		xpv_rq_list_put_back(list, rq);
+		others = !r->x->dead && issue_list(r, list);
+	}
+}
+
 static void xbf_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
 	struct xbf_dev *x = hctx->queue->queuedata;
@@ -464,6 +538,7 @@ static void xbf_commit_rqs(struct blk_mq_hw_ctx *hctx)
 
 const struct blk_mq_ops xbf_mq_ops = {
 	.queue_rq = xbf_queue_rq,
+	.queue_rqs = xbf_queue_rqs,
 	.commit_rqs = xbf_commit_rqs,
 	.complete = xbf_complete_rq,
 };

@@ -200,6 +200,15 @@ static inline void xpv_bdev_close(struct xpv_bdev *h)
 #define xpv_for_each_requeue		list_for_each_entry_safe_reverse
 #endif
 
+/* A list of requests is a pointer to the first, and its calls macros, before 6.13. */
+#ifdef rq_list_pop
+#define xpv_rq_list			struct request *
+#define xpv_rq_list_put_back(list, rq)	rq_list_add(list, rq)
+#else
+#define xpv_rq_list			struct rq_list
+#define xpv_rq_list_put_back(list, rq)	rq_list_add_head(list, rq)
+#endif
+
 /* open() gets the disk, and release() no mode, since 6.5. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 5, 0)
 #define XPV_DISK_CALLBACKS(open, release)				\

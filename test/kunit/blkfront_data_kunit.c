@@ -192,10 +192,11 @@ static void rw_batch_one_push(struct kunit *test)
 {
 	struct blkpeer *b = blkpeer_keys(test, "feature-persistent=1");
 	struct blkpeer_io *io[16];
-	u64 batches, sent;
+	u64 batches, sent, listed;
 	struct blk_plug plug;
 	unsigned int i;
 
+	listed = blkpeer_stat(b, "listed");
 	batches = blkpeer_stat(b, "batches");
 	sent = blkpeer_stat(b, "events_sent");
 	blk_start_plug(&plug);
@@ -204,8 +205,58 @@ static void rw_batch_one_push(struct kunit *test)
 	blk_finish_plug(&plug);
 	for (i = 0; i < ARRAY_SIZE(io); i++)
 		KUNIT_EXPECT_EQ(test, blkpeer_wait(b, io[i]), 0);
+	KUNIT_EXPECT_EQ(test, blkpeer_stat(b, "listed") - listed, ARRAY_SIZE(io));
 	KUNIT_EXPECT_EQ(test, blkpeer_stat(b, "batches") - batches, 1);
 	KUNIT_EXPECT_LE(test, blkpeer_stat(b, "events_sent") - sent, 1);
+	blkpeer_end(b);
+}
+
+/* A list that finds no room ends there; the rest goes when there is some. */
+static void rw_list_without_room(struct kunit *test)
+{
+	struct blkpeer *b = blkpeer_keys(test,
+			"feature-persistent=1 feature-max-indirect-segments=256");
+	struct blkpeer_io *io[6];
+	struct blk_plug plug;
+	unsigned int i;
+	u64 listed;
+
+	b->hold = true;
+	blk_start_plug(&plug);
+	for (i = 0; i < ARRAY_SIZE(io); i++)
+		io[i] = blkpeer_io(b, REQ_OP_READ, i * 4096, 1 << 20, 0);
+	blk_finish_plug(&plug);
+	fake_run(b->w);
+	listed = blkpeer_stat(b, "listed");
+	KUNIT_EXPECT_GE(test, listed, 1);
+	KUNIT_EXPECT_LT(test, listed, ARRAY_SIZE(io));
+	KUNIT_EXPECT_GE(test, blkpeer_stat(b, "stalls"), 1);
+	b->hold = false;
+	blkpeer_serve(b);
+	for (i = 0; i < ARRAY_SIZE(io); i++)
+		KUNIT_EXPECT_EQ(test, blkpeer_wait(b, io[i]), 0);
+	KUNIT_EXPECT_EQ(test, blkpeer_stat(b, "requests"), ARRAY_SIZE(io));
+	blkpeer_end(b);
+}
+
+/* Only reads and writes go in lists; another kind ends one, and is done. */
+static void rw_list_cut(struct kunit *test)
+{
+	struct blkpeer *b = blkpeer_keys(test, "feature-persistent=1 feature-discard=1");
+	struct blkpeer_io *io[9];
+	struct blk_plug plug;
+	unsigned int i;
+	u64 discards;
+
+	discards = blkpeer_stat(b, "discards");
+	blk_start_plug(&plug);
+	for (i = 0; i < ARRAY_SIZE(io); i++)
+		io[i] = blkpeer_io(b, i == 4 ? REQ_OP_DISCARD : REQ_OP_READ, i * 80,
+				   4096, 0);
+	blk_finish_plug(&plug);
+	for (i = 0; i < ARRAY_SIZE(io); i++)
+		KUNIT_EXPECT_EQ(test, blkpeer_wait(b, io[i]), 0);
+	KUNIT_EXPECT_EQ(test, blkpeer_stat(b, "discards") - discards, 1);
 	blkpeer_end(b);
 }
 
@@ -413,6 +464,8 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(rw_many_at_once),
 	KUNIT_CASE(rw_no_room_leaves_queue_running),
 	KUNIT_CASE(rw_batch_one_push),
+	KUNIT_CASE(rw_list_without_room),
+	KUNIT_CASE(rw_list_cut),
 	KUNIT_CASE(rw_pages_reused),
 	KUNIT_CASE(rw_plain_revoked_each_time),
 	KUNIT_CASE(rw_slab_page_bounced),
