@@ -48,8 +48,8 @@ demo: ## real Xen, a guest on our four drivers, network and disk traffic (GUEST=
 	GUEST='$(or $(GUEST),pv)' test/rig/demo.sh
 
 .PHONY: bench
-bench: ## our pair against the stock pair, table and build/bench/results.json
-	test/bench/run
+bench: ## our pair against the stock pair, table and build/bench/results.json (QUICK=1, BENCH=counts|batching)
+	test/bench/$(or $(BENCH),run)
 
 .PHONY: profile
 profile: ## instructions of one row by function, dom0, guest and Xen (ROW=, PAIR=ours/ours)

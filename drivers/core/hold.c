@@ -41,15 +41,16 @@ static const struct level levels[XPV_HOLD_LEVELS] = {
 
 static_assert(XPV_HOLD_LEVELS == NET_DIM_PARAMS_NUM_PROFILES);
 /* Named in messages. */
-static_assert(XPV_HOLD_USECS == 250 && XPV_HOLD_ENTRIES == 64);
+static_assert(XPV_HOLD_USECS == 250 && XPV_HOLD_ENTRIES_MAX == 128);
 
 void xpv_hold_level(const struct xpv_hold_conf *c, unsigned int level,
 		    u32 *entries, u32 *usecs)
 {
-	const struct level *l = &levels[min(level, XPV_HOLD_LEVELS - 1U)];
+	static const struct level most = { XPV_HOLD_ENTRIES_MAX, XPV_HOLD_USECS };
+	const struct level *l = &most;
 
-	if (!READ_ONCE(c->adaptive))
-		l = &levels[XPV_HOLD_LEVELS - 1];
+	if (READ_ONCE(c->adaptive))
+		l = &levels[min(level, XPV_HOLD_LEVELS - 1U)];
 	*entries = min_t(u32, READ_ONCE(c->entries), l->entries);
 	*usecs = min_t(u32, READ_ONCE(c->usecs), l->usecs);
 	if (*entries <= 1 || !*usecs) {
@@ -220,8 +221,8 @@ int xpv_hold_set_coalesce(struct xpv_hold_conf *c,
 		return -ERANGE;
 	}
 	if (!ec->rx_max_coalesced_frames ||
-	    ec->rx_max_coalesced_frames > XPV_HOLD_ENTRIES) {
-		NL_SET_ERR_MSG_MOD(extack, "rx-frames is 1 to 64");
+	    ec->rx_max_coalesced_frames > XPV_HOLD_ENTRIES_MAX) {
+		NL_SET_ERR_MSG_MOD(extack, "rx-frames is 1 to 128");
 		return -ERANGE;
 	}
 	WRITE_ONCE(c->usecs, ec->rx_coalesce_usecs);

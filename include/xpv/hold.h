@@ -47,14 +47,17 @@
 /** XPV_HOLD_USECS_DEFAULT - largest T used unless people set another. */
 #define XPV_HOLD_USECS_DEFAULT	100U
 
-/** XPV_HOLD_ENTRIES - largest N that is ever used. */
+/** XPV_HOLD_ENTRIES - largest N unless people ask for more. */
 #define XPV_HOLD_ENTRIES	64U
+
+/** XPV_HOLD_ENTRIES_MAX - largest N that can be set; half of a ring of one page. */
+#define XPV_HOLD_ENTRIES_MAX	128U
 
 /**
  * struct xpv_hold_conf - what people may set
  * @usecs: T; with @adaptive its upper bound; 0 switches hold-off off
  * @entries: N, likewise
- * @adaptive: the level follows the load
+ * @adaptive: the level follows the load, up to XPV_HOLD_ENTRIES
  * @answered: whoever causes the entries waits for answers, so learn the reach
  */
 struct xpv_hold_conf {

@@ -1,21 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A QEMU plugin that counts executed instructions by processor and address.
+ * A QEMU plugin that counts executed instructions by processor and address,
+ * between two marks that a program in the machine executes.
  *
  * With -icount an instruction is a nanosecond, so this is an exact profile of
- * everything in the machine: dom0, guests and Xen.  test/bench/profile loads
+ * everything in the machine: dom0, guests and Xen.  test/bench/window.sh loads
  * it and gives the addresses names.
  *
- * Argument ctl=FIFO.  A line "start" on it sets all counters to zero, a line
- * "dump FILE" writes "CPU ADDRESS INSTRUCTIONS" for each block of code that ran
- * and then the word "end".
+ * A mark is a long no-op with a number in it (test/rig/tools/window.c).  The
+ * first kind sets all counters to zero and starts, the second stops and writes
+ * "CPU ADDRESS INSTRUCTIONS RUNS" for each block of code that ran to the file
+ * of argument out=, which is complete when it has its name.
  */
-#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "mark.h"
 #include "qemu.h"
 
 #define CPUS	8
@@ -30,7 +32,8 @@ struct block {
 
 int qemu_plugin_version = 1;
 static struct block *bucket[BUCKETS];
-static char fifo[4096];
+static char out[4096];
+static bool counting;
 
 static struct block **find_bucket(uint64_t addr)
 {
@@ -42,7 +45,84 @@ static void ran(unsigned int cpu, void *data)
 {
 	struct block *b = data;
 
-	b->runs[cpu % CPUS]++;
+	if (counting)
+		b->runs[cpu % CPUS]++;
+}
+
+static void start(unsigned int cpu, void *data)
+{
+	struct block *b;
+	size_t i;
+
+	(void)cpu;
+	(void)data;
+	for (i = 0; i < BUCKETS; i++)
+		for (b = bucket[i]; b; b = b->next)
+			memset(b->runs, 0, sizeof(b->runs));
+	counting = true;
+}
+
+static void dump_block(FILE *f, const struct block *b)
+{
+	size_t cpu;
+
+	for (cpu = 0; cpu < CPUS; cpu++)
+		if (b->runs[cpu])
+			fprintf(f, "%zu %016llx %llu %llu\n", cpu,
+				(unsigned long long)b->addr,
+				(unsigned long long)(b->runs[cpu] * b->insns),
+				(unsigned long long)b->runs[cpu]);
+}
+
+static void stop(unsigned int cpu, void *data)
+{
+	char part[sizeof(out) + 8];
+	struct block *b;
+	size_t i;
+	FILE *f;
+
+	(void)cpu;
+	(void)data;
+	if (!counting)
+		return;
+	counting = false;
+	snprintf(part, sizeof(part), "%s.part", out);
+	f = fopen(part, "w");
+	if (!f)
+		return;
+	for (i = 0; i < BUCKETS; i++)
+		for (b = bucket[i]; b; b = b->next)
+			dump_block(f, b);
+	if (!fclose(f))
+		rename(part, out);
+}
+
+/* Return: the number of a mark; 0 for every other instruction. */
+static uint32_t mark_of(const struct qemu_plugin_insn *insn)
+{
+	static const uint8_t nop[] = { MARK_NOP };
+	uint8_t bytes[sizeof(nop) + sizeof(uint32_t)];
+	uint32_t number;
+
+	if (qemu_plugin_insn_size(insn) != sizeof(bytes))
+		return 0;
+	memcpy(bytes, qemu_plugin_insn_data(insn), sizeof(bytes));
+	memcpy(&number, bytes + sizeof(nop), sizeof(number));
+	return memcmp(bytes, nop, sizeof(nop)) ? 0 : number;
+}
+
+static void look_for_marks(struct qemu_plugin_tb *tb)
+{
+	size_t i, n = qemu_plugin_tb_n_insns(tb);
+
+	for (i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint32_t number = mark_of(insn);
+
+		if (number == MARK_START || number == MARK_STOP)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn,
+				number == MARK_START ? start : stop, 0, NULL);
+	}
 }
 
 static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
@@ -53,6 +133,7 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	struct block *b;
 
 	(void)id;
+	look_for_marks(tb);
 	for (b = *head; b; b = b->next)
 		if (b->addr == addr && b->insns == insns)
 			break;
@@ -68,65 +149,16 @@ static void translated(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	qemu_plugin_register_vcpu_tb_exec_cb(tb, ran, 0, b);
 }
 
-static void start(void)
-{
-	struct block *b;
-	size_t i;
-
-	for (i = 0; i < BUCKETS; i++)
-		for (b = bucket[i]; b; b = b->next)
-			memset(b->runs, 0, sizeof(b->runs));
-}
-
-static void dump(const char *path)
-{
-	FILE *f = fopen(path, "w");
-	struct block *b;
-	size_t i, cpu;
-
-	if (!f)
-		return;
-	for (i = 0; i < BUCKETS; i++)
-		for (b = bucket[i]; b; b = b->next)
-			for (cpu = 0; cpu < CPUS; cpu++)
-				if (b->runs[cpu])
-					fprintf(f, "%zu %016llx %llu\n", cpu,
-						(unsigned long long)b->addr,
-						(unsigned long long)(b->runs[cpu] * b->insns));
-	fputs("end\n", f);
-	fclose(f);
-}
-
-static void *listen_fifo(void *arg)
-{
-	char line[4200];
-	FILE *f;
-
-	(void)arg;
-	while ((f = fopen(fifo, "r"))) {
-		while (fgets(line, sizeof(line), f)) {
-			line[strcspn(line, "\n")] = '\0';
-			if (!strcmp(line, "start"))
-				start();
-			else if (!strncmp(line, "dump ", 5))
-				dump(line + 5);
-		}
-		fclose(f);
-	}
-	return NULL;
-}
-
 int qemu_plugin_install(qemu_plugin_id_t id, const void *info, int argc,
 			char **argv)
 {
-	pthread_t thread;
 	int i;
 
 	(void)info;
 	for (i = 0; i < argc; i++)
-		if (!strncmp(argv[i], "ctl=", 4))
-			snprintf(fifo, sizeof(fifo), "%s", argv[i] + 4);
-	if (!fifo[0] || pthread_create(&thread, NULL, listen_fifo, NULL))
+		if (!strncmp(argv[i], "out=", 4))
+			snprintf(out, sizeof(out), "%s", argv[i] + 4);
+	if (!out[0])
 		return -1;
 	qemu_plugin_register_vcpu_tb_trans_cb(id, translated);
 	return 0;

@@ -28,6 +28,19 @@ rows_all() {
 	echo blk_seqwrite_1m
 }
 
+# Rows whose work is counted piece by piece.
+rows_counted() {
+	echo tcp_guest_to_dom0
+	echo tcp_dom0_to_guest
+	echo udp64_guest_to_dom0
+	echo udp64_dom0_to_guest
+	echo tcp_rr
+	echo blk_randread_4k_qd1
+	echo blk_randread_4k_qd32
+	echo blk_seqread_1m
+	echo blk_seqwrite_1m
+}
+
 row_better() { echo more; }
 
 row_unit() {

@@ -63,6 +63,15 @@ static void level_keeps_to_settings(struct kunit *test)
 	xpv_hold_level(&c, 0, &n, &t);
 	KUNIT_EXPECT_EQ(test, n, 6);
 	KUNIT_EXPECT_EQ(test, t, 30);
+	/* More than the highest level only when somebody wants just that. */
+	c.entries = 500;
+	xpv_hold_level(&c, 0, &n, &t);
+	KUNIT_EXPECT_EQ(test, n, XPV_HOLD_ENTRIES_MAX);
+	c.adaptive = true;
+	xpv_hold_level(&c, XPV_HOLD_LEVELS - 1, &n, &t);
+	KUNIT_EXPECT_EQ(test, n, XPV_HOLD_ENTRIES);
+	c.adaptive = false;
+	c.entries = 6;
 	/* One without the other would wait for ever, or for nothing. */
 	c.usecs = 0;
 	xpv_hold_level(&c, 4, &n, &t);
@@ -215,7 +224,7 @@ static void ethtool_limits(struct kunit *test)
 	ec.rx_coalesce_usecs = 0;
 	ec.rx_max_coalesced_frames = 0;
 	KUNIT_EXPECT_EQ(test, xpv_hold_set_coalesce(&c, &ec, &ack), -ERANGE);
-	ec.rx_max_coalesced_frames = XPV_HOLD_ENTRIES + 1;
+	ec.rx_max_coalesced_frames = XPV_HOLD_ENTRIES_MAX + 1;
 	KUNIT_EXPECT_EQ(test, xpv_hold_set_coalesce(&c, &ec, &ack), -ERANGE);
 	KUNIT_EXPECT_EQ(test, c.usecs, XPV_HOLD_USECS_DEFAULT);
 	ec.rx_max_coalesced_frames = 8;

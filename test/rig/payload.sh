@@ -3,7 +3,7 @@
 #
 # Builds what changes with the code and packs it into a disk that dom0 reads
 # after the saved state was loaded: our modules for dom0 and guests, xpvctl,
-# the helpers of dom0, and the guests' kernels and initramfs.  A change of
+# helper programs, and the guests' kernels and initramfs.  A change of
 # one source file costs seconds.
 #
 # usage: test/rig/payload.sh [--stock] [--to FILE] [KERNEL...]
@@ -43,7 +43,7 @@ copy_tools() {
 # Base of the guests of one kernel: everything but our modules.
 guest_base() {
 	local name=$1 out=$build/guest/$1 dir sum
-	sum=$(checksum "$rig/payload.sh" "$rig/guest" "$rig/agent" "$rig/tools" \
+	sum=$(checksum "$rig/payload.sh" "$rig/guest" "$rig/agent" "$build/helpers.stamp" \
 		"$(root stamp "$name")" "$(root stamp 6.12)")
 	is_stamped "$out/stamp" "$sum" && return
 	note "building the guest of Linux $(kernel_of "$name")"
@@ -53,7 +53,7 @@ guest_base() {
 	ln -s usr/lib "$dir/lib"
 	ln -s usr/lib64 "$dir/lib64"
 	cp "$(root_of 6.12)/usr/bin/busybox" "$dir/bin/"
-	cp "$agent" "$build/stream" "$dir/usr/bin/"
+	cp "$agent" "$build"/helpers/* "$dir/usr/bin/"
 	install -m 755 "$rig/guest/init" "$dir/init"
 	copy_tools "$dir"
 	# shellcheck disable=SC2086  # lists of words
@@ -72,13 +72,20 @@ guest_base() {
 	echo "$sum" >"$out/stamp"
 }
 
-build_stream() {
-	local sum
-	sum=$(checksum "$rig/tools" "$(root stamp 6.12)")
-	is_stamped "$build/stream.stamp" "$sum" && return
-	root run 6.12 gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static -o "$rel/stream" \
-		test/rig/tools/stream.c >&2 || die "stream does not build"
-	echo "$sum" >"$build/stream.stamp"
+# Our own small programs for dom0 and guests, each one file.
+build_helpers() {
+	local sum file
+	sum=$(checksum "$rig/tools" "$top/test/bench/mark.h" "$(root stamp 6.12)")
+	is_stamped "$build/helpers.stamp" "$sum" && return
+	rm -rf "$build/helpers"
+	mkdir -p "$build/helpers"
+	for file in "$rig"/tools/*.c; do
+		file=${file##*/}
+		root run 6.12 gcc -std=gnu11 -O2 -Wall -Wextra -Werror -static \
+			-o "$rel/helpers/${file%.c}" "test/rig/tools/$file" >&2 ||
+			die "$file does not build"
+	done
+	echo "$sum" >"$build/helpers.stamp"
 }
 
 # A copy of the sources for each kernel, so that objects of several kernels
@@ -149,7 +156,7 @@ pack() {
 	local dir=$build/payload name
 	rm -rf "$dir"
 	mkdir -p "$dir/bin" "$dir/modules"
-	cp "$rig"/dom0/bin/* "$agent" "$build/stream" "$dir/bin/"
+	cp "$rig"/dom0/bin/* "$agent" "$build"/helpers/* "$dir/bin/"
 	chmod +x "$dir"/bin/*
 	find "$build/src/tools" -name xpvctl -type f -perm -1 -exec cp {} "$dir/bin/" \; 2>/dev/null || true
 	for name in "${kernels[@]}"; do
@@ -187,12 +194,12 @@ main() {
 	mkdir -p "$build/src"
 	lock_for "$build/.payload.lock"
 	build_agent
-	build_stream
+	build_helpers
 	for name in "${kernels[@]}"; do
 		guest_base "$name"
 	done
 	sum=$(checksum "$rig/dom0/bin" "$rig/payload.sh" "${kernels[*]}" "$stock" "${RIG_MODULES:-}" \
-		"$build"/guest/*/stamp "$build/agent.stamp" "$build/stream.stamp")
+		"$build"/guest/*/stamp "$build/agent.stamp" "$build/helpers.stamp")
 	if [[ -z $stock ]]; then
 		[[ -f $top/Kbuild ]] || die "there is no Kbuild: only stock drivers can be tested"
 		sum+=$(checksum "$top"/{Kbuild,include,drivers,tools,Makefile})
