@@ -52,7 +52,7 @@ module_param_named(hold_usecs, xbb_hold.usecs, ushort, 0644);
 MODULE_PARM_DESC(hold_usecs,
 		 "Longest time under load before requests are looked at, 0 to 250 us, 0 = at once (default 100)");
 module_param_named(hold_entries, xbb_hold.entries, ushort, 0644);
-MODULE_PARM_DESC(hold_entries, "Most requests that may wait so, 1 to 64 (default 64)");
+MODULE_PARM_DESC(hold_entries, "Most requests that may wait so, 1 to 128, up to 64 while adaptive (default 64)");
 module_param_named(hold_adaptive, xbb_hold.adaptive, bool, 0644);
 MODULE_PARM_DESC(hold_adaptive, "Both follow the load up to these limits (default Y)");
 

@@ -39,7 +39,7 @@ module_param_named(hold_usecs, xbf_hold.usecs, ushort, 0644);
 MODULE_PARM_DESC(hold_usecs,
 		 "Longest time under load before answers are looked at, 0 to 250 us, 0 = at once (default 250)");
 module_param_named(hold_entries, xbf_hold.entries, ushort, 0644);
-MODULE_PARM_DESC(hold_entries, "Most answers that may wait so, 1 to 64 (default 64)");
+MODULE_PARM_DESC(hold_entries, "Most answers that may wait so, 1 to 128, up to 64 while adaptive (default 64)");
 module_param_named(hold_adaptive, xbf_hold.adaptive, bool, 0644);
 MODULE_PARM_DESC(hold_adaptive, "Both follow the load up to these limits (default Y)");
 

@@ -25,11 +25,21 @@ bench_down() {
 }
 
 # bench_guest FRONT BACK ROW...: back ends and a guest "bench" with the devices
-# of these rows. It reads the TSC itself, see docs/testing.md.
+# of these rows, and a second one, "peer", if a row needs it. They read the TSC
+# themselves, see docs/testing.md.
 bench_guest() {
+	local tsc='config=tsc_mode = "native"'
 	local -a disk=()
-	[[ ${*:3} != *blk_* ]] || disk=('disk=phy:/dev/nullb0,xvda,w')
+	[[ ${*:3} != *blk_* && ${*:3} != *readahead_* ]] ||
+		disk=('disk=phy:/dev/nullb0,xvda,w')
 	backend "$2"
-	guest_start bench front="$1" vif=bridge=xenbr0 "${disk[@]}" \
-		config='tsc_mode = "native"' >&2
+	guest_start bench front="$1" vif=bridge=xenbr0 "${disk[@]}" "$tsc" >&2
+	[[ ${*:3} == *_guest_to_guest* ]] || return 0
+	guest_start peer front="$1" vif=bridge=xenbr0 "$tsc" >&2
+	guest peer 'iperf3 -s -D'
+}
+
+bench_guest_end() {
+	guest_destroy bench
+	[[ " ${guest_names[*]} " != *' peer '* ]] || guest_destroy peer
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-# shellcheck shell=bash disable=SC2034,SC2154
+# shellcheck shell=bash disable=SC2034,SC2154,SC2317
 #
 # A window of the machine's time in which every instruction is counted, by
 # processor and address: dom0 is processor 0, the guest 1.  Sourced after
