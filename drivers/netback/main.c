@@ -35,9 +35,9 @@ bool xnb_split = true;
 module_param_named(separate_tx_rx_irq, xnb_split, bool, 0644);
 MODULE_PARM_DESC(separate_tx_rx_irq, "Offer an event channel for each direction (default Y).");
 
-unsigned int xnb_statics = 512;
+unsigned int xnb_statics = 640;
 module_param_named(static_grants, xnb_statics, uint, 0644);
-MODULE_PARM_DESC(static_grants, "Most pages of the guest that stay mapped, for each queue, 0 to 1024; 0 is never (default 512). Read when a guest asks.");
+MODULE_PARM_DESC(static_grants, "Most pages of the guest that stay mapped, for each queue, 0 to 1024; 0 is never (default 640). Read when a guest asks.");
 
 /* Batches of streams, control rings, and leaving peers that broke the rules. */
 struct workqueue_struct *xnb_wq;

@@ -62,12 +62,14 @@
 /*
  * Small Tx packets are copied into pages that stay granted: one place of
  * XNF_COPY bytes for each id. Where the backend keeps pages mapped there is one
- * of XNF_STAGE bytes as well, for packets up to the usual MTU.
+ * of XNF_STAGE bytes as well, for one piece of a larger packet.  A packet up to
+ * XNF_WHOLE bytes is copied as a whole and done with at once.
  */
 #define XNF_COPY		256
 #define XNF_COPY_PAGES		(XNF_RING * XNF_COPY / XPV_PAGE_SIZE)
-#define XNF_STAGE		2048
+#define XNF_STAGE		XPV_PAGE_SIZE
 #define XNF_STAGE_PAGES		(XNF_RING * XNF_STAGE / XPV_PAGE_SIZE)
+#define XNF_WHOLE		2048
 
 /* Pages of a queue that a backend may keep mapped: small Tx, Rx, larger Tx. */
 #define XNF_STATIC_PAGES	(XNF_COPY_PAGES + XNF_RING + XNF_STAGE_PAGES)
@@ -133,7 +135,8 @@ enum xnf_mem {
 	XNF_MEM_HEAD,	/* the skb's linear part, not always counted pages */
 	XNF_MEM_FRAG,	/* a page of the skb that has a reference count */
 	XNF_MEM_BOUNCE,	/* a page of ours */
-	XNF_MEM_COPY,	/* the id's place in pages that stay granted */
+	XNF_MEM_COPY,	/* the id's small place in pages that stay granted */
+	XNF_MEM_STAGE,	/* its large one in pages that stay mapped */
 };
 
 /**
@@ -160,7 +163,7 @@ struct xnf_tx_plan {
  * struct xnf_tx_slot - what an id in flight stands for
  * @skb: packet, NULL when it was copied as a whole and is done with
  * @page: its part of the packet
- * @gref: the grant, not for COPY
+ * @gref: the grant, not for COPY and STAGE
  * @mem: who owns the memory
  */
 struct xnf_tx_slot {

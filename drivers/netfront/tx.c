@@ -46,25 +46,42 @@ static __always_inline void *xnf_tx_place(const struct xnf_fixed *f,
 	return (u8 *)page_address(buf->page) + req->offset;
 }
 
-/* A short linear part is copied like a small packet: its grant costs more. */
-static enum xnf_mem xnf_piece_mem(const struct xnf *x,
+/* The backend keeps the pages mapped that pieces can be copied to. */
+static bool xnf_tx_can_stage(const struct xnf_queue *q)
+{
+	/* The pages before the flag: pairs with the release in static.c. */
+	return smp_load_acquire(&q->tx.stage.on);
+}
+
+/*
+ * A short linear part is copied like a small packet: its grant costs more.
+ * Where the backend keeps pages mapped no piece needs a grant: the second copy
+ * costs less than granting, the backend's hypercall, and revoking.
+ */
+static enum xnf_mem xnf_piece_mem(const struct xnf_queue *q,
 				  const struct xnf_tx_plan *plan, unsigned int i)
 {
 	if (plan->bounce)
 		return XNF_MEM_BOUNCE;
-	if (i >= plan->nhead)
-		return XNF_MEM_FRAG;
-	return plan->piece[i].len <= READ_ONCE(x->tx_copybreak) ? XNF_MEM_COPY :
-								  XNF_MEM_HEAD;
+	if (i < plan->nhead && plan->piece[i].len <= READ_ONCE(q->x->tx_copybreak))
+		return XNF_MEM_COPY;
+	if (xnf_tx_can_stage(q))
+		return XNF_MEM_STAGE;
+	return i < plan->nhead ? XNF_MEM_HEAD : XNF_MEM_FRAG;
 }
 
 /* Let the peer have one piece of a packet; the slot's @mem says how. */
 static void xnf_tx_give(struct xnf_queue *q, const struct xnf_piece *p,
 			struct xnf_tx_slot *s, struct xen_netif_tx_request *req)
 {
+	const u8 *data = (u8 *)page_address(p->page) + p->off;
+
 	if (s->mem == XNF_MEM_COPY) {
-		memcpy(xnf_tx_place(&q->tx.copy, XNF_COPY, req),
-		       (u8 *)page_address(p->page) + p->off, p->len);
+		memcpy(xnf_tx_place(&q->tx.copy, XNF_COPY, req), data, p->len);
+		return;
+	}
+	if (s->mem == XNF_MEM_STAGE) {
+		xpv_bulk_copy(xnf_tx_place(&q->tx.stage, XNF_STAGE, req), data, p->len);
 		return;
 	}
 	s->gref = xpv_gref_get(&q->tx.grefs);
@@ -77,6 +94,7 @@ void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
 		  const struct xnf_tx_plan *plan)
 {
 	struct xnf_tx *tx = &q->tx;
+	bool staged = false;
 	unsigned int i;
 
 	*xnf_tx_cb(skb) = (struct xnf_tx_cb) { .left = plan->n };
@@ -94,8 +112,9 @@ void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
 		tx->slot[req.id] = (struct xnf_tx_slot) {
 			.skb = skb,
 			.page = p->page,
-			.mem = xnf_piece_mem(q->x, plan, i),
+			.mem = xnf_piece_mem(q, plan, i),
 		};
+		staged |= tx->slot[req.id].mem == XNF_MEM_STAGE;
 		xnf_tx_give(q, p, &tx->slot[req.id], &req);
 		xpv_front_put(&tx->ring, &req, sizeof(req));
 		if (!i && plan->gso_type != XEN_NETIF_GSO_TYPE_NONE)
@@ -104,6 +123,7 @@ void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
 	q->stats.tx_packets++;
 	q->stats.tx_bytes += skb->len;
 	q->stats.tx_slots += plan->n;
+	q->stats.tx_staged += staged;
 }
 
 /*
@@ -131,7 +151,7 @@ static void xnf_tx_abandon(struct xnf_queue *q, struct xnf_tx_slot *s)
 static bool xnf_tx_take_back(struct xnf_queue *q, struct xnf_tx_slot *s)
 {
 	/* The peer may read there for ever, what it read was meant for it. */
-	if (s->mem == XNF_MEM_COPY)
+	if (s->mem == XNF_MEM_COPY || s->mem == XNF_MEM_STAGE)
 		return true;
 	if (unlikely(!hyp_ungrant(s->gref))) {
 		xnf_tx_abandon(q, s);
@@ -417,15 +437,13 @@ static int xnf_tx_hold(struct xnf_queue *q, struct sk_buff *skb,
 }
 
 /*
- * Larger packets are copied where the backend keeps the pages mapped, up to a
- * size at which a grant costs about as much as a second copy.
+ * Is it copied as a whole, and done with?  Of larger packets the sender sees how
+ * many are on their way, as it wants to, even where their pieces are copied.
  */
 static bool xnf_tx_copies(const struct xnf_queue *q, const struct sk_buff *skb)
 {
-	if (skb->len <= READ_ONCE(q->x->tx_copybreak))
-		return true;
-	/* The pages before the flag: pairs with the release in static.c. */
-	return skb->len <= XNF_STAGE && smp_load_acquire(&q->tx.stage.on);
+	return skb->len <= READ_ONCE(q->x->tx_copybreak) ||
+	       (skb->len <= XNF_WHOLE && xnf_tx_can_stage(q));
 }
 
 netdev_tx_t xnf_xmit(struct sk_buff *skb, struct net_device *dev)

@@ -381,14 +381,14 @@ static void static_rx_is_private(struct kunit *test)
 	ctrl_end(c);
 }
 
-/* Which packets are copied: up to 2048 bytes, and the headers of larger ones. */
+/* No packet needs a grant; up to 2048 bytes it is done with when it is copied. */
 static void static_tx_by_size(struct kunit *test)
 {
 	static const struct {
 		unsigned int len, grants, held;
 	} row[] = {
 		{ 60, 0, 0 }, { 256, 0, 0 }, { 257, 0, 0 }, { 1514, 0, 0 },
-		{ XNF_STAGE, 0, 0 }, { XNF_STAGE + 1, 1, 1 },
+		{ XNF_WHOLE, 0, 0 }, { XNF_WHOLE + 1, 0, 1 },
 	};
 	struct ctrl *c = ctrl_new(test);
 	struct nf_peer *n = c->n;
@@ -421,7 +421,7 @@ static void static_tx_by_size(struct kunit *test)
 		nf_push_tx(n);
 		KUNIT_EXPECT_EQ(test, n->x->q[0].tx.held, 0);
 	}
-	KUNIT_EXPECT_EQ(test, nf_stats(n)->tx_staged, 9);
+	KUNIT_EXPECT_EQ(test, nf_stats(n)->tx_staged, 12);
 	ctrl_end(c);
 }
 

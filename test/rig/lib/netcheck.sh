@@ -181,13 +181,13 @@ net_granted() {
 		}'
 }
 
-# net_steady NAME BYTES: bulk data for the guest and datagrams both ways, all of
+# net_steady NAME BYTES: bulk data and datagrams both ways, all of
 # them verified, without a grant operation but for pages that a quiet queue had
 # posted before it offered the ones that stay mapped.
 net_steady() {
 	local before after
 	before=$(net_granted "$1") || return
-	net_tcp_in "$1" 4 "$2" &&
+	net_tcp_in "$1" 4 "$2" && net_tcp_out "$1" 4 "$2" &&
 		net_udp_out "$1" 4 300 1472 && net_udp_in "$1" 4 300 1472 || return
 	after=$(net_granted "$1") || return
 	echo "     hypercalls, granted Tx packets, granted Rx slots, packets: $before -> $after"
