@@ -100,15 +100,16 @@ static void stop(unsigned int cpu, void *data)
 /* Return: the number of a mark; 0 for every other instruction. */
 static uint32_t mark_of(const struct qemu_plugin_insn *insn)
 {
-	static const uint8_t nop[] = { MARK_NOP };
-	uint8_t bytes[sizeof(nop) + sizeof(uint32_t)];
+	static const char nop[] = MARK_NOP;
+	const size_t len = sizeof(nop) - 1;
+	uint8_t bytes[sizeof(nop) - 1 + sizeof(uint32_t)];
 	uint32_t number;
 
 	if (qemu_plugin_insn_size(insn) != sizeof(bytes))
 		return 0;
 	memcpy(bytes, qemu_plugin_insn_data(insn), sizeof(bytes));
-	memcpy(&number, bytes + sizeof(nop), sizeof(number));
-	return memcmp(bytes, nop, sizeof(nop)) ? 0 : number;
+	memcpy(&number, bytes + len, sizeof(number));
+	return memcmp(bytes, nop, len) ? 0 : number;
 }
 
 static void look_for_marks(struct qemu_plugin_tb *tb)
@@ -117,11 +118,15 @@ static void look_for_marks(struct qemu_plugin_tb *tb)
 
 	for (i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
-		uint32_t number = mark_of(insn);
 
-		if (number == MARK_START || number == MARK_STOP)
-			qemu_plugin_register_vcpu_insn_exec_cb(insn,
-				number == MARK_START ? start : stop, 0, NULL);
+		switch (mark_of(insn)) {
+		case MARK_START:
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, start, 0, NULL);
+			break;
+		case MARK_STOP:
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, stop, 0, NULL);
+			break;
+		}
 	}
 }
 

@@ -7,7 +7,7 @@
 #define XPV_BENCH_MARK_H
 
 /* nopl number(%rax), without the number */
-#define MARK_NOP	0x0f, 0x1f, 0x80
+#define MARK_NOP	"\x0f\x1f\x80"
 
 #define MARK_START	0x58505601
 #define MARK_STOP	0x58505602

@@ -17,10 +17,6 @@
 #define FILES	32
 #define TEXT	256
 
-#define STR_(x)	#x
-#define STR(x)	STR_(x)
-#define MARK(n)	__asm__ volatile(".byte " STR((MARK_NOP)) "; .long " STR(n) ::: "memory")
-
 static void read_text(const char *path, char *text)
 {
 	FILE *f = fopen(path, "r");
@@ -42,11 +38,13 @@ static uint64_t now(void)
 	return t.tv_sec * 1000000000ull + t.tv_nsec;
 }
 
-static void pass(unsigned long ms)
+static void counted(unsigned long ms)
 {
 	const struct timespec t = { ms / 1000, ms % 1000 * 1000000 };
 
+	__asm__ volatile("nopl %c0(%%rax)" : : "i"(MARK_START) : "memory");
 	nanosleep(&t, NULL);
+	__asm__ volatile("nopl %c0(%%rax)" : : "i"(MARK_STOP) : "memory");
 }
 
 int main(int argc, char **argv)
@@ -63,9 +61,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < n; i++)
 		read_text(argv[i + 2], before[i]);
 	start = now();
-	MARK(MARK_START);
-	pass(ms);
-	MARK(MARK_STOP);
+	counted(ms);
 	end = now();
 	for (i = 0; i < n; i++)
 		read_text(argv[i + 2], after[i]);
