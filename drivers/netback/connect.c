@@ -24,7 +24,8 @@ int xnb_offer(struct xnb_vif *vif)
 	static const char *const yes[] = {
 		"feature-sg", "feature-gso-tcpv4", "feature-gso-tcpv6",
 		"feature-ipv6-csum-offload", "feature-rx-copy",
-		"feature-ctrl-ring",
+		"feature-ctrl-ring", "feature-multicast-control",
+		"feature-dynamic-multicast-control",
 	};
 	struct xpv_kvs l;
 	unsigned int i;
@@ -104,8 +105,17 @@ int xnb_read_features(struct xnb_vif *vif, struct xnb_features *f)
 	f->csum4 = !peer_flag(vif, "feature-no-csum-offload");
 	f->csum6 = peer_flag(vif, "feature-ipv6-csum-offload");
 	f->rx_notify = peer_flag(vif, "feature-rx-notify");
+	f->mcast = peer_flag(vif, "request-multicast-control");
 	read_ctrl_keys(vif, f);
 	return 0;
+}
+
+/* xnb_mcast_read() - the frontend's wish to have multicast filtered changed. */
+void xnb_mcast_read(struct xnb_vif *vif)
+{
+	if (vif->connected)
+		xnb_mcast_ask(&vif->mcast,
+			      peer_flag(vif, "request-multicast-control"));
 }
 
 /* Keys of one queue: rings and channels; equal ports mean a shared channel. */
@@ -362,6 +372,8 @@ static int queue_connect(struct xnb_queue *q, const struct queue_keys *k)
 		hyp_error(d, err, "queue %u: tx-ring-ref %u", q->id, k->tx_ref);
 		return err;
 	}
+	/* Answers in it are another backend's, who had the multicast list. */
+	q->vif->mcast.lost |= q->tx.rsp_prod;
 	err = map_ring(q, &q->rx_mem, &q->rx, k->rx_ref,
 		       sizeof(struct xen_netif_rx_request));
 	if (err) {
@@ -510,6 +522,7 @@ int xnb_connect(struct xnb_vif *vif)
 		return err;
 	err = connect_queues(vif, &f) ?: xnb_ctrl_open(vif, &f);
 	if (!err) {
+		xnb_mcast_ask(&vif->mcast, f.mcast);
 		start_queues(vif, f.queues);
 		err = link_up(vif, &f);
 	}
@@ -548,6 +561,7 @@ void xnb_disconnect(struct xnb_vif *vif)
 		queue_set_live(&vif->queues[i], false);
 	for (i = 0; i < vif->max_queues; i++)
 		queue_disconnect(&vif->queues[i]);
+	xnb_mcast_clear(&vif->mcast);
 	if (vif->connected)
 		xnb_info(vif, "disconnected\n");
 	atomic_set(&vif->stalled, 0);

@@ -13,6 +13,9 @@
 
 const struct xpv_stat xnb_stat_table[] = {
 	ROW(static_maps, "pages of the guest mapped to stay"),
+	ROW(mcast_add, "addresses added to the multicast list"),
+	ROW(mcast_del, "addresses taken off it"),
+	ROW(mcast_refused, "addresses that the list had no room for"),
 	ROW(tx_packets, "frames from the guest, copied without error"),
 	ROW(tx_bytes, "their bytes"),
 	ROW(tx_slots, "Tx slots answered, extra infos included"),
@@ -39,6 +42,7 @@ const struct xpv_stat xnb_stat_table[] = {
 	ROW(rx_static_copies, "of these, to pages that stay mapped"),
 	ROW(rx_errors, "frames lost because a grant of the guest failed"),
 	ROW(rx_refused, "frames that the guest cannot take"),
+	ROW(rx_mcast_filtered, "multicast frames that the guest does not want"),
 	ROW(rx_queue_drops, "frames dropped: queue full, stalled or disconnected"),
 	ROW(rx_expired, "frames dropped after waiting too long for Rx slots"),
 	ROW(rx_shortages, "times that the guest had too few Rx slots posted"),

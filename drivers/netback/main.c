@@ -98,6 +98,16 @@ static void rate_changed(struct xpv_watch *w)
 	mutex_unlock(&vif->lock);
 }
 
+static void mcast_changed(struct xpv_watch *w)
+{
+	struct xnb_vif *vif = container_of(w, struct xnb_vif, mcast_watch);
+
+	mutex_lock(&vif->lock);
+	if (!vif->leaving)
+		xnb_mcast_read(vif);
+	mutex_unlock(&vif->lock);
+}
+
 /* ------------------------------------------------------------------ */
 /* States                                                              */
 /* ------------------------------------------------------------------ */
@@ -210,13 +220,13 @@ static void broken_work(struct work_struct *w)
 /* Devices                                                             */
 /* ------------------------------------------------------------------ */
 
-static void watch(struct xnb_vif *vif, struct xpv_watch *w, const char *key,
-		  void (*fn)(struct xpv_watch *w))
+static void watch(struct xnb_vif *vif, struct xpv_watch *w, enum xpv_side side,
+		  const char *key, void (*fn)(struct xpv_watch *w))
 {
 	int err;
 
 	w->fn = fn;
-	err = hyp_store_watch(vif->d, XPV_OWN, key, w);
+	err = hyp_store_watch(vif->d, side, key, w);
 	if (err)
 		hyp_error(vif->d, err, "watching %s", key);
 }
@@ -247,6 +257,7 @@ static void xnb_remove(struct xpv_dev *d)
 	mutex_unlock(&vif->lock);
 	hyp_store_unwatch(&vif->hotplug_watch);
 	hyp_store_unwatch(&vif->rate_watch);
+	hyp_store_unwatch(&vif->mcast_watch);
 	kobject_uevent(&d->dev->kobj, KOBJ_OFFLINE);
 	mutex_lock(&vif->lock);
 	xnb_disconnect(vif);
@@ -290,8 +301,11 @@ static int xnb_probe(struct xpv_dev *d)
 		xnb_remove(d);
 		return err;
 	}
-	watch(vif, &vif->hotplug_watch, "hotplug-status", hotplug_changed);
-	watch(vif, &vif->rate_watch, "rate", rate_changed);
+	watch(vif, &vif->hotplug_watch, XPV_OWN, "hotplug-status",
+	      hotplug_changed);
+	watch(vif, &vif->rate_watch, XPV_OWN, "rate", rate_changed);
+	watch(vif, &vif->mcast_watch, XPV_PEER, "request-multicast-control",
+	      mcast_changed);
 	kobject_uevent(&d->dev->kobj, KOBJ_ONLINE);
 	return 0;
 }

@@ -14,6 +14,7 @@
  *	rx.c		transmit path: host to guest
  *	ctrl.c		control ring: messages of the frontend
  *	static.c	pages of the guest that stay mapped, and their messages
+ *	mcast.c		groups that the guest wants to receive
  *	ethtool.c	counters
  *
  * Queues live as long as the net device, so a reader of counters never meets
@@ -38,6 +39,7 @@
 #include <xpv/proto.h>
 #include <xpv/ring.h>
 #include <xpv/stats.h>
+#include "mcast.h"
 #include "parse.h"
 
 /** XNB_QUEUES_MAX - most ring pairs of one vif. */
@@ -53,12 +55,15 @@
 /**
  * struct xnb_stats - counters of one queue
  *
- * tx_* are written by NAPI, rx_* under the Tx lock of the net device's queue,
+ * tx_* and mcast_* are written by NAPI, rx_* under the Tx lock of the net device's queue,
  * *_events_received by the interrupt handler.  What each means stands in the
  * table in ethtool.c.
  */
 struct xnb_stats {
 	u64 static_maps;
+	u64 mcast_add;
+	u64 mcast_del;
+	u64 mcast_refused;
 	u64 tx_packets;
 	u64 tx_bytes;
 	u64 tx_slots;
@@ -85,6 +90,7 @@ struct xnb_stats {
 	u64 rx_static_copies;
 	u64 rx_errors;
 	u64 rx_refused;
+	u64 rx_mcast_filtered;
 	u64 rx_queue_drops;
 	u64 rx_expired;
 	u64 rx_shortages;
@@ -287,6 +293,7 @@ struct xnb_queue {
  * @queues: ring pairs
  * @ctrl_ref: control ring, 0 without
  * @ctrl_port: its event channel
+ * @mcast: wants to receive the groups of its list only; may change at any time
  */
 struct xnb_features {
 	bool sg;
@@ -299,6 +306,7 @@ struct xnb_features {
 	unsigned int queues;
 	u32 ctrl_ref;
 	u32 ctrl_port;
+	bool mcast;
 };
 
 /**
@@ -335,6 +343,7 @@ struct xnb_ctrl {
  * @queues: all queues, live or not
  * @stalled: queues whose guest takes nothing
  * @ctrl: control ring; opened and closed with @lock held
+ * @mcast: groups that the guest wants to receive
  *
  * Guarded by @lock (taken before RTNL):
  * @lock: state of the device
@@ -348,6 +357,7 @@ struct xnb_ctrl {
  *
  * @hotplug_watch: on hotplug-status
  * @rate_watch: on rate
+ * @mcast_watch: on the frontend's request-multicast-control
  * @broken_work: leaves a peer that broke the rules
  */
 struct xnb_vif {
@@ -363,6 +373,7 @@ struct xnb_vif {
 	struct xnb_queue *queues;
 	atomic_t stalled;
 	struct xnb_ctrl ctrl;
+	struct xnb_mcast mcast;
 
 	struct mutex lock;	/* state of the device, see above */
 	enum xenbus_state state;
@@ -375,6 +386,7 @@ struct xnb_vif {
 
 	struct xpv_watch hotplug_watch;
 	struct xpv_watch rate_watch;
+	struct xpv_watch mcast_watch;
 	struct work_struct broken_work;
 };
 
@@ -392,6 +404,7 @@ int xnb_offer(struct xnb_vif *vif);
 int xnb_connect(struct xnb_vif *vif);
 void xnb_disconnect(struct xnb_vif *vif);
 void xnb_rate_read(struct xnb_vif *vif);
+void xnb_mcast_read(struct xnb_vif *vif);
 int xnb_read_features(struct xnb_vif *vif, struct xnb_features *f);
 
 /* connect.c: any context */

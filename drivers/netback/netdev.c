@@ -160,6 +160,7 @@ struct xnb_vif *xnb_vif_create(struct xpv_dev *d, unsigned int handle)
 	mutex_init(&vif->lock);
 	atomic_set(&vif->stalled, 0);
 	xnb_ctrl_init(vif);
+	xnb_mcast_init(&vif->mcast);
 	xpv_faults_init(&vif->faults);
 	ratelimit_state_init(&vif->log_rs, XNB_LOG_INTERVAL, XNB_LOG_BURST);
 	ratelimit_set_flags(&vif->log_rs, RATELIMIT_MSG_ON_RELEASE);

@@ -39,10 +39,29 @@ static void parse_gso(const struct xen_netif_extra_info *e, struct xnb_tx_pkt *p
 		refuse(p, XPV_FAULT_OFFLOAD);
 }
 
+static void parse_mcast(const struct xen_netif_extra_info *e,
+			struct xnb_tx_pkt *p)
+{
+	p->mcast = e->type;
+	ether_addr_copy(p->group, e->u.mcast.addr);
+}
+
+/*
+ * A change of the multicast list is a request without data and one extra info;
+ * together with anything else nobody could say what is meant.
+ */
+static enum xnb_verdict judge_mcast(struct xnb_tx_pkt *p)
+{
+	if (p->why == XPV_FAULT_COUNT && p->nraw == 2 && !p->len &&
+	    is_multicast_ether_addr(p->group))
+		return XNB_MCAST;
+	refuse(p, XPV_FAULT_EXTRA);
+	return XNB_DROP;
+}
+
 /*
  * Extra infos follow the first slot and are chained by a flag of their own.
- * Hash values and XDP headroom mean nothing to us and pass.  Multicast control
- * was not offered, so the frame that carries it is refused; a type that nobody
+ * Hash values and XDP headroom mean nothing to us and pass.  A type that nobody
  * knows says that the layout itself may be another one, so it is fatal.
  */
 static enum xnb_verdict parse_extras(const union xnb_tx_raw *raw,
@@ -60,12 +79,13 @@ static enum xnb_verdict parse_extras(const union xnb_tx_raw *raw,
 		if (e->type == XEN_NETIF_EXTRA_TYPE_NONE ||
 		    e->type >= XEN_NETIF_EXTRA_TYPE_MAX)
 			return fatal(p, XPV_FAULT_EXTRA);
-		if ((seen & BIT(e->type)) ||
-		    e->type == XEN_NETIF_EXTRA_TYPE_MCAST_ADD ||
-		    e->type == XEN_NETIF_EXTRA_TYPE_MCAST_DEL)
+		if (seen & BIT(e->type))
 			refuse(p, XPV_FAULT_EXTRA);
 		else if (e->type == XEN_NETIF_EXTRA_TYPE_GSO)
 			parse_gso(e, p);
+		else if (e->type == XEN_NETIF_EXTRA_TYPE_MCAST_ADD ||
+			 e->type == XEN_NETIF_EXTRA_TYPE_MCAST_DEL)
+			parse_mcast(e, p);
 		seen |= BIT(e->type);
 	} while (e->flags & XEN_NETIF_EXTRA_FLAG_MORE);
 	return XNB_PACKET;
@@ -127,6 +147,7 @@ enum xnb_verdict xnb_tx_parse(const union xnb_tx_raw *raw, unsigned int avail,
 	p->flags = first->flags;
 	p->gso_size = 0;
 	p->gso_type = XEN_NETIF_GSO_TYPE_NONE;
+	p->mcast = 0;
 	p->why = XPV_FAULT_COUNT;
 	left = first->size;
 
@@ -136,6 +157,8 @@ enum xnb_verdict xnb_tx_parse(const union xnb_tx_raw *raw, unsigned int avail,
 		v = parse_slots(raw, avail, fatal_slots, p, &left);
 	if (v != XNB_PACKET)
 		return v;
+	if (p->mcast)
+		return judge_mcast(p);
 	if (p->len < ETH_HLEN)
 		refuse(p, XPV_FAULT_SIZE);
 	if (p->why != XPV_FAULT_COUNT)

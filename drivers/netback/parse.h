@@ -8,6 +8,7 @@
 #ifndef XPV_NETBACK_PARSE_H
 #define XPV_NETBACK_PARSE_H
 
+#include <linux/if_ether.h>
 #include <linux/skbuff.h>
 #include <xen/interface/io/netif.h>
 #include <xpv/batch.h>
@@ -75,6 +76,8 @@ struct xnb_tx_slot {
  * @flags: XEN_NETTXF_* of the first slot
  * @gso_size: segment size, 0 without segmentation
  * @gso_type: XEN_NETIF_GSO_TYPE_*
+ * @mcast: XEN_NETIF_EXTRA_TYPE_MCAST_ADD or _DEL, or 0 for a packet
+ * @group: the address it names
  * @why: reason when the packet is refused
  */
 struct xnb_tx_pkt {
@@ -86,6 +89,8 @@ struct xnb_tx_pkt {
 	u16 flags;
 	u16 gso_size;
 	u8 gso_type;
+	u8 mcast;
+	u8 group[ETH_ALEN];
 	enum xpv_fault why;
 };
 
@@ -93,6 +98,7 @@ struct xnb_tx_pkt {
 enum xnb_verdict {
 	XNB_WAIT,	/* the packet's last slot is not there yet */
 	XNB_PACKET,	/* good so far */
+	XNB_MCAST,	/* no packet but a change of the multicast list */
 	XNB_DROP,	/* answer all its slots with an error */
 	XNB_FATAL,	/* nothing after this can be trusted */
 };

@@ -404,8 +404,19 @@ void xnb_rx_work(struct work_struct *w)
 	__netif_tx_unlock_bh(txq);
 }
 
+/* Return: false when the guest has asked not to get such frames. */
+static bool rx_wanted(const struct xnb_queue *q, const struct sk_buff *skb)
+{
+	return skb_headlen(skb) < ETH_ALEN ||
+	       xnb_mcast_wants(&q->vif->mcast, skb->data);
+}
+
 static bool rx_enqueue(struct xnb_queue *q, struct sk_buff *skb)
 {
+	if (!rx_wanted(q, skb)) {
+		q->stats.rx_mcast_filtered++;
+		return false;
+	}
 	if (unlikely(!rx_acceptable(q->vif, skb) || !rx_copyable(skb))) {
 		q->stats.rx_refused++;
 		return false;

@@ -137,6 +137,24 @@ static struct sk_buff *tx_build(struct xnb_queue *q, const struct xnb_tx_pkt *p)
 	return skb;
 }
 
+/* Return: the response to a change of the multicast list. */
+static s16 tx_mcast(struct xnb_queue *q, const struct xnb_tx_pkt *p)
+{
+	struct xnb_mcast *m = &q->vif->mcast;
+
+	if (p->mcast == XEN_NETIF_EXTRA_TYPE_MCAST_DEL) {
+		xnb_mcast_del(m, p->group);
+		q->stats.mcast_del++;
+		return XEN_NETIF_RSP_OKAY;
+	}
+	if (!xnb_mcast_add(m, p->group)) {
+		q->stats.mcast_refused++;
+		return XEN_NETIF_RSP_ERROR;
+	}
+	q->stats.mcast_add++;
+	return XEN_NETIF_RSP_OKAY;
+}
+
 /* The next packet becomes an item of the batch, with or without an skb. */
 static void tx_add(struct xnb_queue *q, const struct xnb_tx_pkt *p,
 		   enum xnb_verdict v)
@@ -158,6 +176,10 @@ static void tx_add(struct xnb_queue *q, const struct xnb_tx_pkt *p,
 		xpv_peer_fault(q->vif->d, &q->vif->faults, p->why,
 			       "queue %u: Tx packet of %u bytes in %u slots refused",
 			       q->id, p->len, p->nraw);
+		return;
+	}
+	if (v == XNB_MCAST) {
+		item->status = tx_mcast(q, p);
 		return;
 	}
 	if (likely(netif_running(q->vif->dev)))

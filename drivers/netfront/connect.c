@@ -21,6 +21,8 @@ enum {
 	XNF_KEY_CSUM6,
 	XNF_KEY_SPLIT,
 	XNF_KEY_CTRL,
+	XNF_KEY_MCAST,
+	XNF_KEY_DYN_MCAST,
 	XNF_KEY_QUEUES,
 	XNF_KEY_COUNT,
 };
@@ -35,6 +37,8 @@ static const struct xpv_key xnf_keys[XNF_KEY_COUNT] = {
 	[XNF_KEY_CSUM6] = XPV_KEY_FLAG("feature-ipv6-csum-offload"),
 	[XNF_KEY_SPLIT] = XPV_KEY_FLAG("feature-split-event-channels"),
 	[XNF_KEY_CTRL] = XPV_KEY_FLAG("feature-ctrl-ring"),
+	[XNF_KEY_MCAST] = XPV_KEY_FLAG("feature-multicast-control"),
+	[XNF_KEY_DYN_MCAST] = XPV_KEY_FLAG("feature-dynamic-multicast-control"),
 	/* Absent, and 0 as well, mean that it knows one queue only. */
 	[XNF_KEY_QUEUES] = {
 		.name = "multi-queue-max-queues",
@@ -79,6 +83,8 @@ int xnf_negotiate(struct xnf *x, struct xnf_caps *caps)
 		.split = v[XNF_KEY_SPLIT],
 		.multi = v[XNF_KEY_QUEUES],
 		.ctrl = v[XNF_KEY_CTRL],
+		/* The static form cannot be left in time, see mcast.c. */
+		.mcast = v[XNF_KEY_MCAST] && v[XNF_KEY_DYN_MCAST],
 		.queues = clamp(v[XNF_KEY_QUEUES], 1U, x->max_q),
 	};
 	return 0;
@@ -244,6 +250,8 @@ static int xnf_publish(struct xnf *x, const struct xnf_caps *caps, unsigned int 
 	xpv_kvs_set(&l, XPV_QUEUE_FLAT, "feature-ipv6-csum-offload", 1);
 	/* Firmware that could not do checksums may have left this one. */
 	xpv_kvs_del(&l, XPV_QUEUE_FLAT, "feature-no-csum-offload");
+	/* Asked for when the list is complete. */
+	xpv_kvs_del(&l, XPV_QUEUE_FLAT, "request-multicast-control");
 	return xpv_kvs_commit(&l, x->d);
 }
 
@@ -389,8 +397,13 @@ void xnf_start(struct xnf *x)
 {
 	unsigned int i;
 
-	if (!x->connected || x->stopped || x->live || test_bit(XNF_BROKEN, &x->flags))
+	if (!x->connected || x->stopped || test_bit(XNF_BROKEN, &x->flags))
 		return;
+	if (x->live) {
+		/* It may have been loaded again, and has lost its list then. */
+		xnf_mcast_start(x);
+		return;
+	}
 	rtnl_lock();
 	x->live = true;
 	for (i = 0; i < x->nq; i++)
@@ -399,6 +412,7 @@ void xnf_start(struct xnf *x)
 		xnf_napi_on(x);
 		netif_tx_wake_all_queues(x->dev);
 	}
+	xnf_mcast_start(x);
 	netif_carrier_on(x->dev);
 	rtnl_unlock();
 	netdev_notify_peers(x->dev);
@@ -425,6 +439,7 @@ void xnf_halt(struct xnf *x)
 		xnf_set_up(&x->q[i], false);
 	xnf_napi_off(x);
 	rtnl_unlock();
+	xnf_mcast_halt(x);
 	x->stopped = true;
 }
 

@@ -105,6 +105,7 @@ static const struct net_device_ops xnf_netdev_ops = {
 	.ndo_open = xnf_open,
 	.ndo_stop = xnf_stop,
 	.ndo_start_xmit = xnf_xmit,
+	.ndo_set_rx_mode = xnf_set_rx_mode,
 	.ndo_fix_features = xnf_fix_features,
 	.ndo_get_stats64 = xnf_get_stats64,
 	.ndo_set_mac_address = eth_mac_addr,
@@ -331,6 +332,7 @@ static struct xnf *xnf_alloc(struct xpv_dev *d)
 	mutex_init(&x->lock);
 	INIT_WORK(&x->break_work, xnf_break_work);
 	xnf_ctrl_init(x);
+	xnf_mcast_init(x);
 	xpv_faults_init(&x->faults);
 	xnf_netdev_setup(dev, d);
 	if (!xnf_queues_alloc(x))

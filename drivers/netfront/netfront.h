@@ -10,6 +10,8 @@
  *	rxskb.c		packets for the guest: from pages to skbs
  *	ctrl.c		control ring: messages to the backend
  *	static.c	pages that the backend keeps mapped
+ *	mcast.c		groups that the guest wants to receive: to the backend
+ *	mclist.c	the same: which of them it has to be told of
  *	ethtool.c	counters and settings for people
  *
  * Locks, outer first: xnf.lock (state, store), rtnl (queues installed, NAPI on
@@ -35,6 +37,7 @@
 #include <xpv/proto.h>
 #include <xpv/ring.h>
 #include <xpv/stats.h>
+#include "mcast.h"
 #include "static.h"
 
 /* netif.h fixes both rings to one page, which makes 256 slots. */
@@ -95,6 +98,10 @@ struct xnf_stats {
 	u64 tx_dropped;
 	u64 tx_errors;
 	u64 tx_abandoned;
+	u64 mcast_add;
+	u64 mcast_del;
+	u64 mcast_refused;
+	u64 mcast_switches;
 
 	u64 rx_packets ____cacheline_aligned;
 	u64 rx_bytes;
@@ -137,6 +144,7 @@ enum xnf_mem {
 	XNF_MEM_BOUNCE,	/* a page of ours */
 	XNF_MEM_COPY,	/* the id's small place in pages that stay granted */
 	XNF_MEM_STAGE,	/* its large one in pages that stay mapped */
+	XNF_MEM_MCAST,	/* none: a change of the multicast list */
 };
 
 /**
@@ -199,6 +207,7 @@ static inline struct xnf_tx_cb *xnf_tx_cb(struct sk_buff *skb)
  * @slot: by id
  * @extras: extra infos in flight
  * @held: packets in flight whose skb waits for the response
+ * @mcast: changes of the multicast list wait for a response
  * @copy: pages with a place for each id, granted as long as the queue exists
  * @stage: the same with larger places, there while the backend maps them
  */
@@ -210,6 +219,7 @@ struct xnf_tx {
 	struct xnf_tx_slot *slot;
 	u32 extras;
 	u32 held;
+	bool mcast;
 	struct xnf_fixed copy;
 	struct xnf_fixed stage;
 };
@@ -347,6 +357,7 @@ struct xnf_caps {
 	bool split;
 	bool multi;
 	bool ctrl;
+	bool mcast;
 	u32 queues;
 };
 
@@ -371,6 +382,7 @@ enum {
  * @rx_hold: settings of ethtool -C
  * @caps: negotiated
  * @ctrl: control ring
+ * @mcast: multicast control
  * @nq: queues in use, at least 1; rtnl
  * @max_q: queues there are
  * @q: queues
@@ -392,6 +404,7 @@ struct xnf {
 	struct xpv_hold_conf rx_hold;
 	struct xnf_caps caps;
 	struct xnf_ctrl ctrl;
+	struct xnf_mcast mcast;
 	unsigned int nq;
 	unsigned int max_q;
 	struct xnf_queue *q;
@@ -492,6 +505,9 @@ void xnf_tx_queue(struct xnf_queue *q, struct sk_buff *skb,
  * being left.
  */
 int xnf_tx_reap(struct xnf_queue *q, struct xnf_tx_done *done);
+
+/** xnf_tx_mcast() - changes of the multicast list go out now. Tx lock. */
+void xnf_tx_mcast(struct xnf_queue *q);
 
 netdev_tx_t xnf_xmit(struct sk_buff *skb, struct net_device *dev);
 int xnf_tx_poll(struct napi_struct *napi, int budget);

@@ -205,6 +205,10 @@ static int xnf_tx_settle(struct xnf_queue *q,
 			       q->id, rsp->id);
 		return -EPROTO;
 	}
+	if (unlikely(q->tx.slot[rsp->id].mem == XNF_MEM_MCAST)) {
+		xnf_mcast_answer(q, rsp->id, rsp->status);
+		return 0;
+	}
 	if (unlikely(rsp->status < 0))
 		q->stats.tx_errors++;
 	/* A copied packet was done with long ago: its place is free again. */
@@ -247,8 +251,8 @@ int xnf_tx_reap(struct xnf_queue *q, struct xnf_tx_done *done)
 
 /*
  * Ask for the event when about half of what is in flight has been answered:
- * few events, and yet one for the last packet.  When no skb waits and the
- * sender is not stopped nobody needs one: the sender finds the responses when
+ * few events, and yet one for the last packet.  When no skb waits, no group and
+ * no stopped sender, nobody needs one: the sender finds the responses when
  * the ring gets short.  Return: as many wait already.
  */
 static bool xnf_tx_arm(struct xnf_queue *q)
@@ -256,7 +260,7 @@ static bool xnf_tx_arm(struct xnf_queue *q)
 	struct xpv_front *r = &q->tx.ring;
 	u32 ahead = XNF_RING;
 
-	if (q->tx.held || netif_tx_queue_stopped(xnf_txq(q)))
+	if (q->tx.held || q->tx.mcast || netif_tx_queue_stopped(xnf_txq(q)))
 		ahead = max((XNF_RING - xpv_front_free(r)) / 2, 1U);
 	return xpv_front_arm(r, ahead);
 }
@@ -277,12 +281,36 @@ static void xnf_tx_done_init(struct xnf_tx_done *done)
 	done->bytes = 0;
 }
 
+static void xnf_tx_push(struct xnf_queue *q)
+{
+	if (q->tx.ring.req_pushed == q->tx.ring.req_prod)
+		return;
+	q->stats.tx_batches++;
+	if (xpv_front_push(&q->tx.ring)) {
+		q->stats.tx_events_sent++;
+		hyp_evt_notify(xnf_tx_evt(q));
+	} else {
+		q->stats.tx_events_suppressed++;
+	}
+}
+
+void xnf_tx_mcast(struct xnf_queue *q)
+{
+	xnf_mcast_send(q);
+	xnf_tx_arm_now(q);
+	xnf_tx_push(q);
+}
+
 /* Tx lock held, for the byte queue limit and the queue's state. */
 static void xnf_tx_account(struct xnf_queue *q, const struct xnf_tx_done *done)
 {
 	struct netdev_queue *txq = xnf_txq(q);
 
 	netdev_tx_completed_queue(txq, done->packets, done->bytes);
+	if (unlikely(q->tx.mcast)) {
+		xnf_mcast_send(q);
+		xnf_tx_push(q);
+	}
 	if (unlikely(netif_tx_queue_stopped(txq)) && READ_ONCE(q->up) &&
 	    xpv_front_free(&q->tx.ring) >= XNF_TX_ROOM)
 		netif_tx_wake_queue(txq);
@@ -345,19 +373,6 @@ static void xnf_tx_reap_by_sender(struct xnf_queue *q)
 	}
 	while ((skb = __skb_dequeue(&done.list)))
 		dev_consume_skb_any(skb);
-}
-
-static void xnf_tx_push(struct xnf_queue *q)
-{
-	if (q->tx.ring.req_pushed == q->tx.ring.req_prod)
-		return;
-	q->stats.tx_batches++;
-	if (xpv_front_push(&q->tx.ring)) {
-		q->stats.tx_events_sent++;
-		hyp_evt_notify(xnf_tx_evt(q));
-	} else {
-		q->stats.tx_events_suppressed++;
-	}
 }
 
 static void xnf_tx_stop(struct xnf_queue *q)
@@ -495,6 +510,7 @@ int xnf_tx_init(struct xnf_queue *q)
 
 	tx->extras = 0;
 	tx->held = 0;
+	tx->mcast = false;
 	tx->slot = kcalloc(XNF_RING, sizeof(*tx->slot), GFP_KERNEL);
 	if (!tx->slot)
 		return -ENOMEM;

@@ -110,6 +110,18 @@ struct sk_buff *net_frame(struct kunit *test, struct net_device *dev,
 	return skb;
 }
 
+const u8 *net_group(unsigned int n)
+{
+	static u8 addr[ETH_ALEN];
+
+	addr[0] = 0x01;
+	addr[2] = 0x5e;
+	addr[3] = 0x42;
+	addr[4] = n >> 8;
+	addr[5] = n;
+	return addr;
+}
+
 void host_send(struct guest *g, unsigned int len, unsigned int gso)
 {
 	dev_queue_xmit(net_frame(g->test, g->vif->dev, len, gso));

@@ -143,6 +143,9 @@ u8 guest_pattern(unsigned int page, unsigned int off);
 struct sk_buff *net_frame(struct kunit *test, struct net_device *dev,
 			  unsigned int len, unsigned int gso);
 
+/** net_group() - address of the @n-th group, which no stack joins by itself. */
+const u8 *net_group(unsigned int n);
+
 /** host_send() - the host sends such a frame through the vif. */
 void host_send(struct guest *g, unsigned int len, unsigned int gso);
 

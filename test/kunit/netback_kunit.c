@@ -224,6 +224,7 @@ static void parse_extra_types(struct kunit *test)
 			want = XNB_PACKET;
 		put(s, 0, 100, XEN_NETTXF_extra_info);
 		extra(s, type, false);
+		/* Multicast control comes without data, so this is refused. */
 		KUNIT_EXPECT_EQ_MSG(test, parse(s, &p), want, "type %u", type);
 		if (want != XNB_FATAL)
 			KUNIT_EXPECT_EQ(test, p.nraw, 2);
