@@ -24,8 +24,15 @@
 static int send_frame(int fd, uint64_t id, uint32_t type, const void *data, size_t len)
 {
 	struct frame f = { .magic = FRAME_MAGIC, .type = type, .id = id, .len = len };
+	struct buf b = {};
+	int err;
 
-	return write_all(fd, &f, sizeof(f)) || write_all(fd, data, len);
+	/* In one write: nothing comes between head and body. */
+	buf_add(&b, &f, sizeof(f));
+	buf_add(&b, data, len);
+	err = write_all(fd, b.data, b.len);
+	buf_free(&b);
+	return err;
 }
 
 static int send_output(int fd, uint64_t id, uint32_t type, struct buf *b)
@@ -39,6 +46,13 @@ static int send_output(int fd, uint64_t id, uint32_t type, struct buf *b)
 	}
 	return 0;
 }
+
+/*
+ * How long the port must say "nobody is there" before that is believed.  The
+ * word comes on another queue than the data: the request of the next client can
+ * be read, and its command run, before the leaving of the last one is heard of.
+ */
+#define GONE_MS	2000
 
 /* Finds the first whole frame in b; drops what cannot be one. */
 static bool take_frame(struct buf *b, struct frame *f, struct buf *body)
@@ -70,16 +84,24 @@ static bool take_frame(struct buf *b, struct frame *f, struct buf *body)
 	}
 }
 
-static bool peer_gone(int fd)
+/* Has the client been gone for long?  *since is when that began, 0 if not. */
+static bool peer_gone(int fd, long long *since)
 {
 	struct pollfd pfd = { .fd = fd, .events = 0 };
 
-	return poll(&pfd, 1, 0) == 1 && (pfd.revents & POLLHUP);
+	if (poll(&pfd, 1, 0) != 1 || !(pfd.revents & POLLHUP)) {
+		*since = 0;
+		return false;
+	}
+	if (!*since)
+		*since = now_ms();
+	return now_ms() - *since > GONE_MS;
 }
 
 static void serve_request(int fd, uint64_t id, const struct buf *body)
 {
 	struct buf out = {}, err = {};
+	long long gone = 0;
 	uint32_t code = 127;
 	struct run r;
 	int status = 0;
@@ -87,7 +109,7 @@ static void serve_request(int fd, uint64_t id, const struct buf *body)
 	if (request_start(&r, body) == 0) {
 		while (!run_poll(&r, -1, &out, &err, &status)) {
 			if (send_output(fd, id, FRAME_OUT, &out) ||
-			    send_output(fd, id, FRAME_ERR, &err) || peer_gone(fd))
+			    send_output(fd, id, FRAME_ERR, &err) || peer_gone(fd, &gone))
 				run_kill(&r);
 		}
 		code = status;
@@ -101,6 +123,7 @@ static void serve_request(int fd, uint64_t id, const struct buf *body)
 int serve_main(const char *port)
 {
 	struct buf in = {}, body = {};
+	long long gone = 0;
 	char tmp[65536];
 	int fd = open(port, O_RDWR | O_CLOEXEC);
 
@@ -114,11 +137,13 @@ int serve_main(const char *port)
 		struct frame f;
 
 		if (n <= 0) {
-			/* No client: what it left half said is void. */
-			in.len = 0;
+			/* No client: in the end what it left half said is void. */
+			if (peer_gone(fd, &gone))
+				in.len = 0;
 			usleep(10000);
 			continue;
 		}
+		gone = 0;
 		buf_add(&in, tmp, n);
 		while (take_frame(&in, &f, &body))
 			if (f.type == FRAME_REQUEST)

@@ -159,22 +159,16 @@ guest_forget() {
 	guest_names=("${list[@]}")
 }
 
-# Waits until the domain has left the list for good.  While its memory is
-# given back it is listed without a name; a zombie stays so.
-domain_gone() {
-	dom0 -t 90 "i=0; while xl list | grep '(null)\|^$1 '; do
-			i=\$((i + 1)); [ \$i -lt 120 ] || exit 1; sleep 0.25; done >/tmp/gone ||
-		{ tail -n 1 /tmp/gone; exit 1; }"
-}
+domain_gone() { dom0 -t 90 "domain-gone '$1'"; }
 
 guest_stop() {
 	guest "$1" 'sync; (sleep 0.3; poweroff -f) >/dev/null 2>&1 &' || true
 	guest_forget "$1"
-	domain_gone "$1" || fail "guest $1 does not end"
+	check "$1 has ended" domain_gone "$1"
 }
 
 guest_destroy() {
 	guest_forget "$1"
 	dom0 -t 90 xl destroy "$1" || fail "xl destroy $1"
-	domain_gone "$1" || fail "guest $1 is a zombie"
+	check "$1 is no zombie" domain_gone "$1"
 }
