@@ -41,6 +41,16 @@ install: modules tools ## modules, modprobe.d file, xpvctl and man page (DESTDIR
 dkms-tree: ## the sources to /usr/src/xpv-VERSION, for dkms install
 	scripts/dkms-tree.sh '$(DESTDIR)'
 
+.PHONY: uninstall
+uninstall: ## what make install has put there, away again (DESTDIR=, PREFIX=)
+	DESTDIR='$(DESTDIR)' scripts/modules.sh '$(KDIR)' uninstall
+	rm -f '$(DESTDIR)/etc/modprobe.d/xpv.conf' '$(DESTDIR)/etc/initramfs-tools/hooks/xpv'
+	$(MAKE) -C tools/xpvctl uninstall DESTDIR='$(DESTDIR)' PREFIX='$(PREFIX)'
+
+.PHONY: deb
+deb: ## Debian packages xpv-dkms and xpv-tools, into build/deb (SUITE=bookworm|trixie)
+	scripts/deb.sh $(SUITE)
+
 ##@ See it
 
 .PHONY: demo
@@ -62,8 +72,8 @@ check: ## lint, tool tests, kunit, matrix and the quick rig cases; the sum is th
 	scripts/levels.sh lint tools-check kunit matrix rig-quick
 
 .PHONY: check-all
-check-all: ## the same with every rig case
-	scripts/levels.sh lint tools-check kunit matrix rig
+check-all: ## the same with every rig case, and the Debian packages
+	scripts/levels.sh lint tools-check kunit matrix deb-check rig
 
 .PHONY: lint
 lint: ## style, sizes, includes, documents, scripts (L=name: one check)
@@ -82,6 +92,10 @@ kunit: ## logic under KASAN, UBSAN and lockdep, on a fake Xen (K='suite.case': s
 matrix: ## build on Linux 6.1, 6.12 and 7.3 with W=1 and sparse (KERNELS='6.1 7.3': some)
 	scripts/matrix.sh $(KERNELS)
 
+.PHONY: deb-check
+deb-check: ## install and remove the packages on Linux 6.1, 6.12 and 7.3 (KERNELS='6.1 7.3': some)
+	scripts/deb-check.sh $(KERNELS)
+
 .PHONY: rig
 rig: ## every case on real Xen (C='case or folder ...': some)
 	test/rig/run $(or $(C),--all)
@@ -93,8 +107,8 @@ rig-quick: ## the cases that make check runs
 ##@ Tidy up
 
 .PHONY: clean
-clean: ## what was built, but not the root folders, kernel sources and images
-	rm -rf build/modules build/matrix build/tools build/check
+clean: ## what was built, but not the root folders, their layers, kernel sources and images
+	rm -rf build/modules build/matrix build/tools build/check build/deb build/deb-check
 	rm -rf build/kunit/out/drivers/xpv
 	scripts/modules.sh clean
 

@@ -3,6 +3,7 @@
 #
 # scripts/modules.sh KDIR           build the five modules against these headers
 # scripts/modules.sh KDIR install   install them (INSTALL_MOD_PATH=$DESTDIR)
+# scripts/modules.sh KDIR uninstall remove what that has installed
 # scripts/modules.sh clean          remove objects that a build with M= left here
 #
 # The build works on a copy of the sources in build/modules/: an object file
@@ -31,7 +32,7 @@ clean_tree() {
 }
 
 case ${1:-} in
-'') die "usage: scripts/modules.sh KDIR [install] | clean" ;;
+'') die "usage: scripts/modules.sh KDIR [install|uninstall] | clean" ;;
 clean)
 	clean_tree
 	exit 0
@@ -49,6 +50,11 @@ if [ "${2:-}" = install ]; then
 	# depmod by hand: the kernel's rule skips it with a headers package.
 	make -C "$kdir" M="$dir" INSTALL_MOD_PATH="${DESTDIR:-}" CONFIG_MODULE_SIG_ALL= \
 		modules_install 2>&1 | grep -v 'Skipping depmod'
+	depmod -b "${DESTDIR:-/}" "$release"
+	exit 0
+fi
+if [ "${2:-}" = uninstall ]; then
+	rm -f "${DESTDIR:-}/lib/modules/$release/updates"/xpv-*.ko*
 	depmod -b "${DESTDIR:-/}" "$release"
 	exit 0
 fi

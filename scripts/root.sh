@@ -25,6 +25,9 @@ usage() {
 	for.  Roots live in build/roots (or \$XPV_ROOTS) and may be deleted at any
 	time.  "run" needs root: it uses a mount namespace of its own and leaves no
 	mounts behind.  The working directory of CMD is /src.
+
+	XPV_OVERLAY=DIR[:BELOW...]  "run" changes DIR instead of the root: what CMD
+	writes goes to DIR/upper; BELOW are such folders of earlier runs, under it.
 	END
 }
 
@@ -139,21 +142,35 @@ kernel_of() {
 	basename "${found[-1]}"
 }
 
+# The options of the overlay that XPV_OVERLAY asks for above the folder $1.
+overlay_options() {
+	local -a dirs
+	local dir below=
+	IFS=: read -ra dirs <<<"$XPV_OVERLAY"
+	for dir in "${dirs[@]:1}"; do
+		below+=$dir/upper:
+	done
+	mkdir -p "${dirs[0]}/upper" "${dirs[0]}/work"
+	echo "lowerdir=$below$1,upperdir=${dirs[0]}/upper,workdir=${dirs[0]}/work"
+}
+
 run_in() {
-	local root=$roots/$1
+	local root=$roots/$1 overlay=
 	shift
 	[[ $# -gt 0 ]] || die "run: which command?"
+	[[ -z ${XPV_OVERLAY:-} ]] || overlay=$(overlay_options "$root")
 	# shellcheck disable=SC2016  # expanded by the inner shell
 	exec unshare --mount --propagation private -- bash -euc '
-		root=$1 src=$2
-		shift 2
+		root=$1 src=$2 overlay=$3
+		shift 3
+		[[ -z $overlay ]] || mount -t overlay overlay -o "$overlay" "$root"
 		mount --bind "$src" "$root/src"
 		mount -t proc proc "$root/proc"
 		mount --rbind /dev "$root/dev"
 		exec chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \
 			HOME=/root LC_ALL=C.UTF-8 TERM="${TERM:-dumb}" \
 			/bin/sh -c '\''cd /src && exec "$@"'\'' sh "$@"
-	' bash "$root" "${XPV_SRC:-$top}" "$@"
+	' bash "$root" "${XPV_SRC:-$top}" "$overlay" "$@"
 }
 
 case ${1:-} in
