@@ -304,11 +304,34 @@ check_doc_paths() {
 	done
 }
 
+# What a document tells people to type: targets of the Makefile, and programs.
+# In prose only what stands in back quotes counts, in a block every line.
+commands_of() {
+	awk '/^(    |\t)/ { print; next } { while (match($0, /`[^`]+`/)) {
+		print substr($0, RSTART + 1, RLENGTH - 2)
+		$0 = substr($0, RSTART + RLENGTH) } }' "$1"
+}
+
+check_doc_targets() {
+	local doc word
+
+	for doc in README.md $(files '^docs/.*\.md$'); do
+		commands_of "$doc" | grep -oE '(^|[ (])make +[a-z][a-z-]*' | sed 's/.* //' | sort -u |
+			while read -r word; do
+				grep -q "^$word:" Makefile || printf '%s: no target: make %s\n' "$doc" "$word"
+			done
+		commands_of "$doc" | grep -oE '(^|[ (])(scripts|test)/[A-Za-z0-9_./-]+' | tr -d ' (' |
+			sort -u | while read -r word; do
+			[ -e "$word" ] || printf '%s: no such file: %s\n' "$doc" "$word"
+		done
+	done
+}
+
 # --- running them ------------------------------------------------------------
 
 order=(checkpatch whitespace sizes spdx kernel_doc codespell seam peer_memory
 	no_bug compat exports kbuild version marks hosts machine_paths shellcheck
-	executable man links doc_paths)
+	executable man links doc_paths doc_targets)
 
 # needs CHECK: what the check lacks on this machine, or nothing.
 lacks() {
