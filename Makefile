@@ -82,7 +82,7 @@ lint: ## style, sizes, includes, documents, scripts (L=name: one check)
 .PHONY: tools-check
 tools-check: ## xpvctl against a store in memory, under ASAN and UBSAN
 	@scripts/need.sh gcc libxen-dev libjansson-dev libncurses-dev pkgconf
-	$(MAKE) -C tools/xpvctl check
+	$(MAKE) -s -C tools/xpvctl check
 
 .PHONY: kunit
 kunit: ## logic under KASAN, UBSAN and lockdep, on a fake Xen (K='suite.case': some)
